@@ -1,0 +1,102 @@
+"""The commands. What a command needs is imported when it runs, so that help comes at once."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from transforms.errors import CorpusError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Returns:
+      0; 1 if a check found something wrong; 2 for a mistake in what was asked for.
+    """
+    parser = _parser()
+    arguments, beam_options = parser.parse_known_args(argv)
+    if beam_options and not arguments.takes_beam_options:
+        parser.error(f"unknown option: {' '.join(beam_options)}")
+    command: Callable[[argparse.Namespace, list[str]], int] = arguments.command
+    try:
+        return command(arguments, beam_options)
+    except CorpusError as error:
+        print(f"corpusbeam: error: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="corpusbeam",
+        description="Turns raw documents into training-ready token shards.",
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    build = commands.add_parser(
+        "build",
+        help="build a corpus",
+        allow_abbrev=False,
+        description="Builds a corpus. Options that are not listed here go to Apache Beam.",
+    )
+    build.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    build.add_argument("--output", required=True, help="folder for the corpus")
+    build.add_argument("--quiet", action="store_true", help="print errors only")
+    build.set_defaults(command=_build, takes_beam_options=True)
+
+    verify = commands.add_parser("verify", help="check a finished corpus", allow_abbrev=False)
+    verify.add_argument("folder", help="folder of the corpus")
+    verify.set_defaults(command=_verify, takes_beam_options=False)
+
+    show = commands.add_parser("show", help="print a window, decoded", allow_abbrev=False)
+    show.add_argument("folder", help="folder of the corpus")
+    show.add_argument("--window", type=int, default=0, help="which one (default: the first)")
+    show.add_argument("--split", choices=("train", "val"), default="train")
+    show.set_defaults(command=_show, takes_beam_options=False)
+
+    train = commands.add_parser(
+        "train-tokenizer",
+        help="train a byte-level BPE tokenizer on a recipe's sources",
+        allow_abbrev=False,
+    )
+    train.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    train.add_argument("--vocab-size", type=int, required=True)
+    train.add_argument("--output", required=True, help="the tokenizer.json to write")
+    train.add_argument(
+        "--offline", action="store_true", help="replace hub sources by generated documents"
+    )
+    train.set_defaults(command=_train_tokenizer, takes_beam_options=False)
+    return parser
+
+
+def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    from beam_pipeline.run import build_corpus
+
+    return build_corpus(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
+
+
+def _verify(arguments: argparse.Namespace, _: list[str]) -> int:
+    from beam_pipeline.verify import verify
+
+    return verify(arguments.folder)
+
+
+def _show(arguments: argparse.Namespace, _: list[str]) -> int:
+    from beam_pipeline.show import show
+
+    return show(arguments.folder, arguments.split, arguments.window)
+
+
+def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
+    from beam_pipeline import recipe as recipes
+    from beam_pipeline.launch import source_spec
+    from beam_pipeline.train_tokenizer import train_from_sources
+    from transforms import readers
+
+    path = recipes.find(arguments.recipe)
+    recipe = recipes.load(path)
+    specs = [source_spec(recipe, source, path) for source in recipe.sources]
+    if arguments.offline:
+        specs = [readers.offline(spec) for spec in specs]
+    train_from_sources(specs, arguments.vocab_size, arguments.output)
+    return 0

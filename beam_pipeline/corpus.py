@@ -1,0 +1,110 @@
+"""The corpus job: from pieces to shards, manifests and `_SUCCESS`, all written by the graph.
+
+On a Flex Template the launcher does not wait for the job, so nothing after `run()` may matter.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import apache_beam as beam
+import orjson
+from apache_beam.pvalue import AsDict, AsList, AsSingleton
+
+from beam_pipeline.launch import Launch
+from beam_pipeline.manifest import MANIFEST, SUCCESS, CorpusFacts, manifests
+from transforms import ledger, storage
+from transforms.budget import Budget, Shares
+from transforms.clusters import Cluster
+from transforms.exact_dedup import ExactDedup
+from transforms.land import LandPieces
+from transforms.near_dedup import FindEdges
+from transforms.rejects import WriteRejects
+from transforms.scan import Note, Scan
+from transforms.tokenize import Tokenize
+from transforms.work import WorkFolder
+from transforms.write import ShardInfo, WriteShards
+
+
+def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
+    """Adds the corpus job to a pipeline.
+
+    Returns:
+      the paths of the finished manifests, once `_SUCCESS` is written.
+    """
+    sources = launched.source_names
+    pieces = pipeline | "LandPieces" >> LandPieces(
+        launched.work.pieces(), launched.scan.sources, launched.work.root
+    )
+    scanned = pieces | "Scan" >> Scan(launched.scan)
+    exact = scanned.digests | "ExactDedup" >> ExactDedup(sources, launched.by_source)
+    survivors = exact.survivors | "SurvivorsByPiece" >> beam.GroupByKey()
+    edges = survivors | "FindEdges" >> FindEdges(launched.near)
+    clustered = {"survivors": survivors, "edges": edges} | "Cluster" >> Cluster(
+        launched.near, launched.keep, sources
+    )
+    tokenized = {
+        "pieces": pieces | "KeyPieces" >> beam.Map(lambda piece: (piece.number, piece)),
+        "survivors": exact.survivors,
+        "verdicts": clustered.verdicts,
+    } | "Tokenize" >> Tokenize(launched.tokenize)
+    budgeted = tokenized.documents | "Budget" >> Budget(launched.budget)
+    shards = {"chosen": budgeted.chosen, "spent": budgeted.spent} | "WriteShards" >> WriteShards(
+        launched.write
+    )
+    entries = (
+        (
+            scanned.entries,
+            exact.entries,
+            clustered.entries,
+            tokenized.entries,
+            budgeted.entries,
+        )
+        | "AllEntries" >> beam.Flatten()
+        | "Tally" >> ledger.Tally()
+    )
+    rejects = scanned.rejects | "Rejects" >> WriteRejects(launched.output)
+    return (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Finish"
+        >> beam.ParDo(
+            _Finish(launched.facts, launched.output, launched.work),
+            shards=AsList(shards),
+            entries=AsList(entries),
+            spent=AsDict(budgeted.spent),
+            shares=AsSingleton(budgeted.shares),
+            notes=AsList(scanned.notes),
+            rejects=AsList(rejects),
+        )
+    )
+
+
+@dataclass
+class _Finish(beam.DoFn):
+    """Checks the ledger, then writes the manifests, then `_SUCCESS`; then clears the work folder."""
+
+    facts: CorpusFacts
+    output: str
+    work: WorkFolder
+
+    def process(
+        self,
+        _: None,
+        shards: Sequence[ShardInfo],
+        entries: Sequence[ledger.Entry],
+        spent: Mapping[int, tuple[int, int]],
+        shares: Shares,
+        notes: Sequence[Note],
+        rejects: Sequence[str],
+    ) -> Iterator[str]:
+        names = [spec.name for spec in self.facts.sources]
+        table = ledger.as_table(entries, names)
+        ledger.check(table)
+        written = manifests(self.facts, shards, table, spent, shares, notes)
+        # The manifest of the whole comes last: a reader that finds it finds the splits' too.
+        for path in sorted(written, key=lambda path: path == MANIFEST):
+            target = storage.join(self.output, path)
+            storage.write_whole(target, orjson.dumps(written[path], option=orjson.OPT_INDENT_2))
+            yield target
+        storage.write_whole(storage.join(self.output, SUCCESS), b"")
+        storage.remove_tree(self.work.root)

@@ -1,0 +1,340 @@
+"""Everything that is settled, checked and written before a corpus job starts."""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from beam_pipeline import recipe as recipes
+from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, TOKENIZER, CorpusFacts, versions
+from beam_pipeline.recipe import Recipe, Source
+from transforms import quality, readers, storage
+from transforms.budget import BudgetSettings
+from transforms.clusters import Keep
+from transforms.documents import RowBatch
+from transforms.errors import OutputError
+from transforms.kernels.minhash import Signer, candidate_probability
+from transforms.land import write_pieces
+from transforms.near_dedup import NearDedupSettings
+from transforms.readers.planning import Plan, plan
+from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+from transforms.scan import ScanSettings
+from transforms.tokenize import TokenizeSettings
+from transforms.tokenizers.agreement import choose_backend
+from transforms.tokenizers.prepare import prepare
+from transforms.tokenizers.spec import PreparedTokenizer, TokenizerSpec
+from transforms.work import WorkFolder
+from transforms.write import WriteSettings
+
+PARTITION_BYTES = 64 << 20
+MIN_PARTITIONS, MAX_PARTITIONS = 16, 4096
+SAMPLE_DOCUMENTS = 50
+S_CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A corpus job, ready to be built into a graph.
+
+    Attributes:
+      output: folder of the corpus.
+      scan, near, tokenize, budget, write: settings of the steps.
+      keep: policy for near duplicates.
+      by_source: duplicates in different sources do not count.
+      facts: for the manifests.
+      remarks: lines to tell the user at launch.
+    """
+
+    output: str
+    work: WorkFolder
+    scan: ScanSettings
+    near: NearDedupSettings
+    keep: Keep
+    by_source: bool
+    tokenize: TokenizeSettings
+    budget: BudgetSettings
+    write: WriteSettings
+    facts: CorpusFacts
+    remarks: tuple[str, ...]
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """Names of the sources, by place in the recipe."""
+        return tuple(spec.name for spec in self.scan.sources)
+
+
+def launch(
+    recipe_path: str,
+    output: str,
+    *,
+    work_dir: str | None = None,
+    offline: bool = False,
+    piece_bytes: int,
+    backend: str = "auto",
+) -> Launch:
+    """Checks a recipe and its inputs, and writes what the workers read.
+
+    Args:
+      recipe_path: a recipe's file or the name of a shipped one.
+      output: folder for the corpus.
+      work_dir: folder for work files; default `_work` below the output.
+      offline: replace hub sources by generated documents.
+      piece_bytes: how much input makes a piece.
+      backend: "auto", "fastokens" or "tokenizers".
+
+    Raises:
+      CorpusError: what is wrong, in one line; no shard has been touched.
+    """
+    recipe_path = recipes.find(recipe_path)
+    recipe = recipes.load(recipe_path)
+    rules = tuple(_rules(source) for source in recipe.sources)
+    specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
+    if offline:
+        specs = [readers.offline(spec) for spec in specs]
+    tokenizer, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path, backend))
+    plans = plan_sources(specs, piece_bytes)
+    specs = [planned.spec for planned in plans]
+    work = WorkFolder(work_dir or storage.join(output, "_work"))
+    started = _started(recipe, plans, tokenizer, offline)
+    _check_output(output, started)
+
+    storage.write_whole(storage.join(output, STARTED), orjson.dumps(started, option=_PRETTY))
+    storage.remove_tree(work.root)
+    if tokenizer.backend is None:
+        path = storage.join(output, TOKENIZER)
+        storage.write_whole(path, tokenizer_json)
+        tokenizer = replace(tokenizer, path=path)
+        chosen, reason = choose_backend(tokenizer, list(_sample(plans)), backend)
+        tokenizer = replace(tokenizer, backend=chosen)
+    else:
+        reason = ""
+    write_pieces(work.pieces(), [piece for planned in plans for piece in planned.pieces])
+    return _settings(
+        recipe,
+        specs,
+        rules,
+        tokenizer,
+        plans,
+        work,
+        output,
+        offline,
+        _remarks(recipe, plans, reason),
+    )
+
+
+_PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
+
+
+def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
+    """A recipe's source, as the readers see it."""
+    given: FilesInput | HubInput | SyntheticInput
+    if source.files is not None:
+        given = FilesInput(tuple(recipes.beside(recipe_path, path) for path in source.files))
+    elif source.huggingface is not None:
+        given = HubInput(**source.huggingface.model_dump())
+    else:
+        assert source.synthetic is not None
+        given = SyntheticInput(source.synthetic.documents)
+    return SourceSpec(
+        name=source.name,
+        domain=source.domain,
+        input=given,
+        text_column=source.text_column,
+        id_column=source.id_column,
+        read_fraction=source.read_fraction,
+        max_doc_bytes=recipe.max_doc_bytes,
+        on_bad_file=recipe.on_bad_file,
+    )
+
+
+def tokenizer_spec(recipe: Recipe, recipe_path: str, backend: str) -> TokenizerSpec:
+    """A recipe's tokenizer, as `prepare` takes it."""
+    asked = recipe.tokenizer
+    if asked == "bytes":
+        return TokenizerSpec("bytes")
+    kind, location = (
+        ("file", recipes.beside(recipe_path, asked.file))
+        if asked.file is not None
+        else ("huggingface", asked.huggingface)
+    )
+    return TokenizerSpec(
+        kind, location, asked.bos, asked.eos, asked.pad, asked.add_missing, asked.dtype, backend
+    )
+
+
+def plan_sources(specs: list[SourceSpec], piece_bytes: int) -> list[Plan]:
+    """Finds and cuts the input of every source."""
+    plans: list[Plan] = []
+    number = 0
+    for place, spec in enumerate(specs):
+        plans.append(plan(place, spec, number, piece_bytes))
+        number += len(plans[-1].pieces)
+    return plans
+
+
+def _rules(source: Source) -> quality.Rules:
+    return quality.rules_for(source.domain, source.filter)
+
+
+def _started(
+    recipe: Recipe, plans: list[Plan], tokenizer: PreparedTokenizer, offline: bool
+) -> dict[str, Any]:
+    """What tells this corpus from another."""
+    return {
+        "recipe": recipe.canonical(),
+        "inputs": {
+            planned.spec.name: [[path, size] for path, size in planned.inputs] for planned in plans
+        },
+        "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
+        "offline": offline,
+    }
+
+
+def _check_output(output: str, started: dict[str, Any]) -> None:
+    """Refuses a folder that holds another corpus.
+
+    Raises:
+      OutputError: naming what differs.
+    """
+    marker = storage.join(output, STARTED)
+    if not storage.exists(marker):
+        if any(storage.exists(storage.join(output, name)) for name in (MANIFEST, SUCCESS)):
+            raise OutputError(
+                f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
+                "choose another folder"
+            )
+        return
+    before = orjson.loads(storage.read_bytes(marker))
+    different = list(_differences(before, started, ""))
+    if different:
+        raise OutputError(
+            f"{output} holds another corpus: {'; '.join(different[:3])}: choose another folder, or "
+            "delete this one"
+        )
+    storage.remove(storage.join(output, SUCCESS))
+
+
+def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted({*before, *now}):
+            inside = f"{place}.{key}" if place else key
+            yield from _differences(before.get(key), now.get(key), inside)
+    elif before != now:
+        yield f"{place} was {_short(before)} and is now {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _sample(plans: list[Plan]) -> Iterator[str]:
+    """A few documents of each source that can be read at launch."""
+    for planned in plans:
+        for piece in planned.pieces[:1]:
+            if piece.kind == "hub":
+                continue
+            batches = (b for b in readers.read(piece, planned.spec) if isinstance(b, RowBatch))
+            for batch in islice(batches, 1):
+                yield from batch.texts.strings()[:SAMPLE_DOCUMENTS]
+
+
+def _remarks(recipe: Recipe, plans: list[Plan], reason: str) -> tuple[str, ...]:
+    rows = recipe.dedup.permutations // recipe.dedup.bands
+    curve = ", ".join(
+        f"{j:g}: {candidate_probability(j, recipe.dedup.bands, rows):.1%}" for j in S_CURVE
+    )
+    remarks = [f"near-duplicate candidates by Jaccard similarity: {curve}"]
+    if reason:
+        remarks.append(reason)
+    for planned in plans:
+        remarks += [f"{planned.spec.name}: {warning}" for warning in planned.warnings]
+    return tuple(remarks)
+
+
+def _partitions(plans: list[Plan]) -> int:
+    size = sum(size for planned in plans for _, size in planned.inputs)
+    wanted = max(MIN_PARTITIONS, min(MAX_PARTITIONS, size // PARTITION_BYTES))
+    return 1 << (wanted - 1).bit_length()
+
+
+def _settings(
+    recipe: Recipe,
+    specs: list[SourceSpec],
+    rules: tuple[quality.Rules, ...],
+    tokenizer: PreparedTokenizer,
+    plans: list[Plan],
+    work: WorkFolder,
+    output: str,
+    offline: bool,
+    remarks: tuple[str, ...],
+) -> Launch:
+    sources = tuple(specs)
+    names = tuple(spec.name for spec in specs)
+    weights = tuple(source.weight for source in recipe.sources)
+    dedup = recipe.dedup
+    by_source = dedup.scope == "source"
+    partitions = _partitions(plans)
+    return Launch(
+        output=output,
+        work=work,
+        scan=ScanSettings(
+            sources=sources,
+            rules=rules,
+            priorities=tuple(
+                place if source.priority is None else source.priority
+                for place, source in enumerate(recipe.sources)
+            ),
+            seed=recipe.seed,
+            signer=Signer(dedup.permutations, dedup.shingle),
+            partitions=partitions,
+            unicode_version=unicodedata.unidata_version,
+            work=work,
+        ),
+        near=NearDedupSettings(
+            permutations=dedup.permutations,
+            bands=dedup.bands,
+            threshold=dedup.threshold,
+            partitions=partitions,
+            by_source=by_source,
+            work=work,
+        ),
+        keep=dedup.keep,
+        by_source=by_source,
+        tokenize=TokenizeSettings(
+            sources, weights, recipe.seed, recipe.holdout.per_mille, tokenizer, work
+        ),
+        budget=BudgetSettings(
+            sources=names,
+            weights=weights,
+            seed=recipe.seed,
+            seq_len=recipe.seq_len,
+            train_tokens=recipe.train_tokens,
+            val_tokens=recipe.holdout.max_tokens,
+            when_short=recipe.when_short,
+            max_epochs=recipe.max_epochs,
+        ),
+        write=WriteSettings(
+            sources=names,
+            named=tuple(spec.id_column is not None for spec in specs),
+            seq_len=recipe.seq_len,
+            tokens_per_shard=recipe.tokens_per_shard,
+            tokenizer=tokenizer,
+            work=work,
+            output=output,
+        ),
+        facts=CorpusFacts(
+            recipe=recipe.canonical(),
+            recipe_sha256=recipe.sha256(),
+            sources=sources,
+            inputs_chosen=tuple((planned.chosen, planned.total) for planned in plans),
+            tokenizer=tokenizer,
+            filter_config_hash=quality.filter_config_hash(dict(zip(names, rules, strict=True))),
+            offline=offline,
+            versions=versions(),
+        ),
+        remarks=remarks,
+    )

@@ -1,0 +1,39 @@
+"""The options of the jobs, beside Beam's own."""
+
+import argparse
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+PIECE_BYTES = 4 << 20
+
+
+class CorpusOptions(PipelineOptions):
+    """Options of the corpus job."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        group = parser.add_argument_group("corpus")
+        group.add_argument("--recipe", help="a recipe's file, or the name of a shipped one")
+        group.add_argument("--output", help="folder for the corpus, local or gs://")
+        group.add_argument(
+            "--work_dir",
+            help="folder for work files, removed at the end (default: _work below the output)",
+        )
+        group.add_argument(
+            "--offline",
+            action="store_true",
+            default=False,
+            help="replace every hub source by generated documents, and record it",
+        )
+        group.add_argument(
+            "--piece_bytes",
+            type=int,
+            default=PIECE_BYTES,
+            help="how much input makes a piece of work (default: %(default)s)",
+        )
+        group.add_argument(
+            "--tokenizer_backend",
+            choices=("auto", "fastokens", "tokenizers"),
+            default="auto",
+            help="who encodes; auto takes fastokens where its ids equal those of tokenizers",
+        )

@@ -1,0 +1,326 @@
+"""Recipes: what a corpus is made of, as YAML checked by pydantic before anything is read."""
+
+import hashlib
+import math
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import orjson
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from transforms import storage
+from transforms.errors import RecipeError
+
+Domain = Literal["web", "synthetic", "code", "math"]
+WEIGHT_TOLERANCE = 1e-9
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class TokenizerRecipe(_Model):
+    """Which tokenizer makes the ids; exactly one of `file` and `huggingface`, or the word bytes.
+
+    Attributes:
+      file: path of a `tokenizer.json`, relative to the recipe.
+      huggingface: repo id on the hub.
+      bos, eos, pad: the control tokens, by name.
+      add_missing: a control token that the vocabulary lacks takes the next free id.
+      dtype: pins the width of the ids; without it uint16 is used where the vocabulary fits.
+    """
+
+    file: str | None = None
+    huggingface: str | None = None
+    bos: str = "<s>"
+    eos: str = "</s>"
+    pad: str = "<pad>"
+    add_missing: bool = False
+    dtype: Literal["uint16", "uint32"] | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "TokenizerRecipe":
+        if (self.file is None) == (self.huggingface is None):
+            raise ValueError("give exactly one of file and huggingface, or write tokenizer: bytes")
+        return self
+
+
+class Holdout(_Model):
+    """The validation split: documents chosen by a hash of their text.
+
+    Attributes:
+      per_mille: of a thousand documents, how many are held out.
+      max_tokens: the split takes at most about so many tokens, shared out by weight.
+    """
+
+    per_mille: int = Field(default=1, ge=0, le=1000)
+    max_tokens: int = Field(default=10_000_000, ge=0)
+
+
+class Dedup(_Model):
+    """Exact and near deduplication.
+
+    Attributes:
+      scope: "corpus" removes copies across sources, "source" only within each.
+      permutations, bands: MinHash signature length and LSH bands; bands divide permutations.
+      shingle: characters in a shingle.
+      threshold: share of equal signature positions from which two documents are near duplicates.
+      keep: "cluster" keeps one document of each cluster; "greedy" drops a document only if it
+        resembles one that is kept.
+    """
+
+    scope: Literal["corpus", "source"] = "corpus"
+    permutations: int = Field(default=128, ge=1, le=1024)
+    bands: int = Field(default=16, ge=1)
+    shingle: int = Field(default=5, ge=1, le=64)
+    threshold: float = Field(default=0.8, gt=0, le=1)
+    keep: Literal["cluster", "greedy"] = "cluster"
+
+    @model_validator(mode="after")
+    def _bands_divide(self) -> "Dedup":
+        if self.permutations % self.bands:
+            raise ValueError(f"bands ({self.bands}) must divide permutations ({self.permutations})")
+        return self
+
+
+class HubSource(_Model):
+    """A dataset on the Hugging Face hub, streamed; `repo` may be a local dataset folder."""
+
+    repo: str
+    config: str | None = None
+    data_dir: str | None = None
+    split: str = "train"
+    revision: str | None = None
+    gated: bool = False
+
+
+class SyntheticSource(_Model):
+    """Generated documents, for tests and for trying a recipe offline."""
+
+    documents: int = Field(default=2000, ge=0)
+
+
+class Source(_Model):
+    """One weighted input; exactly one of `files`, `huggingface` and `synthetic`.
+
+    Attributes:
+      weight: its share of the tokens; 0 takes part in deduplication only.
+      filter: thresholds of the domain's filter to replace, by name.
+      priority: who survives among duplicates, smaller wins; default: place in the recipe.
+      read_fraction: share of the files or dataset shards to read, chosen by hash of their names.
+    """
+
+    name: str
+    domain: Domain
+    weight: float = Field(ge=0, le=1)
+    files: tuple[str, ...] | None = None
+    huggingface: HubSource | None = None
+    synthetic: SyntheticSource | None = None
+    text_column: str = Field(default="text", min_length=1)
+    id_column: str | None = Field(default=None, min_length=1)
+    filter: dict[str, float] = Field(default_factory=dict)
+    priority: int | None = Field(default=None, ge=0, le=65535)
+    read_fraction: float = Field(default=1.0, gt=0, le=1)
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, name: str) -> str:
+        if not _PLAIN_WORD.fullmatch(name):
+            raise ValueError(f"{name!r} is not a plain word: use letters, digits, _ and -")
+        return name
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _one_or_many(cls, files: Any) -> Any:
+        return (files,) if isinstance(files, str) else files
+
+    @model_validator(mode="after")
+    def _one_input(self) -> "Source":
+        inputs = ("files", "huggingface", "synthetic")
+        given = [name for name in inputs if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "none"
+            raise ValueError(f"give exactly one of files, huggingface, synthetic (got {got})")
+        if self.files == ():
+            raise ValueError("files is empty")
+        return self
+
+
+class Recipe(_Model):
+    """A corpus, whole.
+
+    Attributes:
+      train_tokens: the token budget of the train split.
+      seq_len: token ids in a window.
+      tokens_per_shard: about how many tokens a shard holds.
+      when_short: what happens when a source has fewer tokens than its share.
+      max_epochs: with `when_short: repeat`, how often a document may be used.
+      max_doc_bytes: a text with more bytes of UTF-8 is rejected.
+      on_bad_file: "fail", or "skip" to keep the rows before the damage and record the file.
+    """
+
+    name: str
+    seed: int = Field(default=1337, ge=0, lt=1 << 63)
+    train_tokens: int = Field(ge=1)
+    seq_len: int = Field(default=2048, ge=3, le=1 << 20)
+    tokens_per_shard: int = Field(default=100_000_000, ge=1)
+    tokenizer: TokenizerRecipe | Literal["bytes"] = "bytes"
+    holdout: Holdout = Holdout()
+    when_short: Literal["shortfall", "redistribute", "repeat", "fail"] = "shortfall"
+    max_epochs: int = Field(default=4, ge=1, le=1000)
+    dedup: Dedup = Dedup()
+    max_doc_bytes: int = Field(default=16 << 20, ge=1, lt=1 << 31)
+    on_bad_file: Literal["fail", "skip"] = "fail"
+    sources: Annotated[tuple[Source, ...], Field(min_length=1, max_length=4096)]
+
+    @model_validator(mode="after")
+    def _sources_agree(self) -> "Recipe":
+        names = [source.name for source in self.sources]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"source names must differ: {', '.join(twice)} appears twice")
+        total = math.fsum(source.weight for source in self.sources)
+        if abs(total - 1) > WEIGHT_TOLERANCE:
+            each = " + ".join(f"{source.weight:g}" for source in self.sources)
+            raise ValueError(f"the weights of the sources must add up to 1: {each} = {total:g}")
+        return self
+
+    def canonical(self) -> dict[str, Any]:
+        """The recipe with every default filled in, as plain data."""
+        return self.model_dump(mode="json")
+
+    def sha256(self) -> str:
+        """Digest of the canonical form; layout and comments of the YAML do not matter."""
+        return hashlib.sha256(
+            orjson.dumps(self.canonical(), option=orjson.OPT_SORT_KEYS)
+        ).hexdigest()
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """A key given twice is a mistake that plain YAML loading hides."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key!r} is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def shipped() -> dict[str, Path]:
+    """The recipes that go by name, name to file."""
+    folder = Path(str(resources.files("beam_pipeline") / "recipes"))
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def find(name_or_path: str) -> str:
+    """The path of a recipe given by a shipped name or by its own path.
+
+    Raises:
+      RecipeError: there is no such file and no such name.
+    """
+    if not storage.is_remote(name_or_path):
+        by_name = shipped()
+        if name_or_path in by_name and not Path(name_or_path).is_file():
+            return str(by_name[name_or_path])
+    if not storage.exists(name_or_path):
+        raise RecipeError(
+            f"no recipe {name_or_path}: give the path of a YAML file, or one of the shipped "
+            f"recipes: {', '.join(shipped())}"
+        )
+    return name_or_path
+
+
+def parse(text: bytes, place: str) -> Recipe:
+    """Reads a recipe.
+
+    Args:
+      text: YAML.
+      place: what messages call it.
+
+    Raises:
+      RecipeError: one line that names the place of the first mistake.
+    """
+    try:
+        raw = yaml.load(text, _UniqueKeyLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"{place}:{mark.line + 1}" if mark else place
+        raise RecipeError(f"{where}: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{place}: not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(raw, dict):
+        raise RecipeError(f"{place}: a recipe is a mapping of keys to values")
+    try:
+        return Recipe.model_validate(raw)
+    except ValidationError as error:
+        raise RecipeError(f"{place}: {_first_mistake(error, raw)}") from error
+
+
+def load(path: str) -> Recipe:
+    """Reads the recipe in a file; see `parse`."""
+    return parse(storage.read_bytes(path), path)
+
+
+def beside(recipe_path: str, path: str) -> str:
+    """A path written in a recipe: relative ones start at the recipe's folder."""
+    if storage.is_remote(path) or Path(path).is_absolute():
+        return path
+    return storage.join(storage.parent(recipe_path), path)
+
+
+def _first_mistake(error: ValidationError, raw: dict[str, Any]) -> str:
+    """The most telling mistake of a validation, as one line."""
+    mistakes = error.errors(include_url=False)
+    # The tokenizer is a word or a mapping, and pydantic reports a failure for each branch.
+    branches = [m for m in mistakes if "literal['bytes']" not in m["loc"]]
+    mistakes = branches or mistakes
+    first = next((m for m in mistakes if m["type"] == "extra_forbidden"), mistakes[0])
+    place = ""
+    for part in first["loc"]:
+        if isinstance(part, int):
+            name = _source_name(raw, part) if place == "sources" else None
+            place += f"[{name or part}]"
+        elif part not in ("TokenizerRecipe", "literal['bytes']"):
+            place += f".{part}" if place else str(part)
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(first["loc"][:-1])
+        hint = f"; known keys: {', '.join(known)}" if known else ""
+        return f"{place}: unknown key{hint}"
+    if first["type"] == "missing":
+        return f"{place}: this key is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    got = first.get("input")
+    if first["type"] != "value_error" and isinstance(got, (str, int, float, bool)):
+        message += f", got {got!r}"
+    return f"{place}: {message}" if place else message
+
+
+def _source_name(raw: dict[str, Any], index: int) -> str | None:
+    try:
+        return str(raw["sources"][index]["name"])
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+_MODELS: dict[str, type[BaseModel]] = {
+    "tokenizer": TokenizerRecipe,
+    "holdout": Holdout,
+    "dedup": Dedup,
+    "huggingface": HubSource,
+    "synthetic": SyntheticSource,
+    "sources": Source,
+}
+
+
+def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
+    names = [part for part in loc if part in _MODELS]
+    return list((_MODELS[str(names[-1])] if names else Recipe).model_fields)

@@ -1,0 +1,143 @@
+"""Runs the corpus job: options, launch, graph, and what the terminal shows of it."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    PipelineOptions,
+    SetupOptions,
+    StandardOptions,
+)
+from rich.console import Console
+
+from beam_pipeline.corpus import build
+from beam_pipeline.launch import Launch, launch
+from beam_pipeline.options import CorpusOptions
+from beam_pipeline.summary import print_summary
+from transforms import errors
+from transforms.errors import CorpusError
+
+# `DirectRunner` would try to download another runner first, and use it if it can.
+LOCAL_RUNNER = "apache_beam.runners.portability.fn_api_runner.fn_runner.FnApiRunner"
+
+
+def build_corpus(
+    recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
+) -> int:
+    """Builds a corpus and prints what became of every document.
+
+    Args:
+      recipe: a recipe's file or the name of a shipped one.
+      output: folder for the corpus.
+      beam_options: of Apache Beam and of `CorpusOptions`.
+
+    Raises:
+      CorpusError: a mistake in what was asked for, or in the input.
+    """
+    console = Console(stderr=True, quiet=quiet)
+    options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
+    launched = launch_from(options)
+    for remark in launched.remarks:
+        console.print(remark, highlight=False, soft_wrap=True)
+    finished = run(launched, options)
+    if finished and not quiet:
+        print_summary(output, Console())
+    return 0
+
+
+def parse_options(argv: Sequence[str]) -> PipelineOptions:
+    """Parses Beam's options and ours; without a runner, the one on this machine is taken.
+
+    Raises:
+      CorpusError: an option that neither has.
+    """
+    known = PipelineOptions(list(argv))
+    try:
+        unknown = _unknown_options(known)
+    except SystemExit as error:
+        raise CorpusError("an option has a value it cannot take (see above)") from error
+    if unknown:
+        raise CorpusError(
+            f"unknown option --{unknown[0]}: neither corpusbeam (see corpusbeam build --help) nor "
+            "Apache Beam has it"
+        )
+    standard = known.view_as(StandardOptions)
+    if standard.runner is None:
+        standard.runner = LOCAL_RUNNER
+        direct = known.view_as(DirectOptions)
+        if direct.direct_num_workers == 1 and not _names(argv, "direct_num_workers"):
+            direct.direct_num_workers = os.cpu_count() or 1
+    # All code is in packages; a pickled main module would only be a burden.
+    known.view_as(SetupOptions).save_main_session = False
+    return known
+
+
+def launch_from(options: PipelineOptions) -> Launch:
+    """Launches with parsed options; see `launch`."""
+    ours = options.view_as(CorpusOptions)
+    return launch(
+        ours.recipe,
+        ours.output,
+        work_dir=ours.work_dir,
+        offline=ours.offline,
+        piece_bytes=ours.piece_bytes,
+        backend=ours.tokenizer_backend,
+    )
+
+
+def run(launched: Launch, options: PipelineOptions) -> bool:
+    """Runs the graph.
+
+    Returns:
+      whether the corpus is finished now; a template launcher does not wait for its job.
+
+    Raises:
+      CorpusError: a worker met a mistake that the user can mend.
+    """
+    try:
+        pipeline = beam.Pipeline(options=options)
+        build(pipeline, launched)
+        result = pipeline.run()
+        result.wait_until_finish()
+    except CorpusError:
+        raise
+    except Exception as error:
+        mistake = user_mistake(error)
+        if mistake is None:
+            raise
+        raise CorpusError(mistake) from error
+    return bool(getattr(result, "has_job", True))
+
+
+_WORKER_ERROR = re.compile(r"transforms\.errors\.(\w+): (.*)")
+
+
+def user_mistake(error: BaseException) -> str | None:
+    """The message of a `CorpusError` that a worker raised, which runners wrap or only print."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CorpusError):
+            return _without_stage(str(cause))
+        cause = cause.__cause__ or cause.__context__
+    for name, message in reversed(_WORKER_ERROR.findall(str(error))):
+        kind = getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, CorpusError):
+            return _without_stage(message)
+    return None
+
+
+def _without_stage(message: str) -> str:
+    return re.split(r" \[while running ", message)[0].strip()
+
+
+def _names(argv: Sequence[str], option: str) -> bool:
+    return any(re.match(rf"--{option}(=|$)", argument) for argument in argv)
+
+
+def _unknown_options(options: PipelineOptions) -> list[str]:
+    given = options.get_all_options(retain_unknown_options=True)
+    return sorted(given.keys() - PipelineOptions([]).get_all_options().keys())

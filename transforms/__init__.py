@@ -1,0 +1,1 @@
+"""The steps of corpusbeam: Beam wiring over kernels, readers and tokenizers that import no Beam."""

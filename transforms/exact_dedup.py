@@ -1,0 +1,92 @@
+"""Exact deduplication: of documents with the same normalised text, the preferred one survives."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import apache_beam as beam
+import numpy as np
+
+from transforms import ledger, records
+
+
+def survivors(found: np.ndarray, by_source: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Chooses among documents with equal digests.
+
+    The survivor is the best by priority of its source, then by keep key; between equal texts of
+    one source the hash of the id decides, so that the id listed does not depend on row order.
+
+    Args:
+      found: `records.EXACT`, all of the digests that occur in it.
+      by_source: copies in different sources do not count as duplicates.
+
+    Returns:
+      positions of the survivors in `found`, int64 [n], and for each how many documents share
+      its digest, int64 [n].
+    """
+    group = ("digest_hi", "digest_lo", "source") if by_source else ("digest_hi", "digest_lo")
+    order = records.order_by(found, *group, *records.PREFERENCE_ORDER, "tie", "ref")
+    starts = np.flatnonzero(records.run_starts(found[order], *group))
+    return order[starts], np.diff(np.r_[starts, len(order)])
+
+
+class Deduplicated(NamedTuple):
+    """Outputs of `ExactDedup`.
+
+    Attributes:
+      survivors: (piece number, packed `records.SURVIVOR`).
+      entries: ledger entries of the duplicates.
+    """
+
+    survivors: beam.PCollection[tuple[int, bytes]]
+    entries: beam.PCollection[ledger.Entry]
+
+
+@dataclass
+class _DedupPartition(beam.DoFn):
+    sources: tuple[str, ...]
+    by_source: bool
+
+    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
+        found = records.unpack(group[1], records.EXACT)
+        chosen, copies = survivors(found, self.by_source)
+        dropped = np.ones(len(found), bool)
+        dropped[chosen] = False
+        for source in np.unique(found["source"][dropped]).tolist():
+            of_source = dropped & (found["source"] == source)
+            amount = int(of_source.sum()), int(found["size"][of_source].sum(dtype=np.int64))
+            yield beam.pvalue.TaggedOutput(
+                "entries", ledger.entry(self.sources[source], ledger.EXACT_DUPLICATE, *amount)
+            )
+        kept = np.empty(len(chosen), records.SURVIVOR)
+        kept["position"] = records.ref_positions(found["ref"][chosen])
+        kept["copies"] = copies
+        yield from records.split(kept, records.ref_pieces(found["ref"][chosen]))
+
+
+@dataclass
+class ExactDedup(beam.PTransform):
+    """Leaves one document of each digest.
+
+    In: (partition of the digest, packed `records.EXACT`). Out: `Deduplicated`. A worker holds one
+    partition.
+
+    Attributes:
+      sources: names, by place in the recipe.
+      by_source: deduplicate within each source only.
+    """
+
+    sources: tuple[str, ...]
+    by_source: bool
+
+    def expand(self, digests: beam.PCollection[tuple[int, bytes]]) -> Deduplicated:
+        """Wires the grouping by digest."""
+        outputs = (
+            digests
+            | "GroupDigests" >> beam.GroupByKey()
+            | "DedupPartition"
+            >> beam.ParDo(_DedupPartition(self.sources, self.by_source))
+            .with_output_types(tuple[int, bytes], entries=ledger.Entry)
+            .with_outputs("entries", main="survivors")
+        )
+        return Deduplicated(outputs["survivors"], outputs["entries"])

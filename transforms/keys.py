@@ -1,0 +1,77 @@
+"""Content digests and the three independent orders that decide what a corpus holds and where.
+
+Every order is BLAKE2b-128 of (seed, purpose, source, text), the text standing as its own
+BLAKE2b-128 so that an order can be derived without reading the text again. Equal keys mean
+equal source and text, so no further tie-break on the text is needed.
+"""
+
+import hashlib
+from typing import Literal
+
+import numpy as np
+
+from transforms.documents import TextBatch
+
+Purpose = Literal["keep", "pick", "shuffle"]
+DIGEST_BYTES = 16
+
+
+def digests(texts: TextBatch) -> np.ndarray:
+    """BLAKE2b-128 of each text; uint64 [n, 2], big-endian halves, so that order is bytewise."""
+    view, bounds = memoryview(texts.data), texts.offsets.tolist()
+    blake2b = hashlib.blake2b
+    return _halves(
+        b"".join(
+            [
+                blake2b(view[a:b], digest_size=DIGEST_BYTES).digest()
+                for a, b in zip(bounds, bounds[1:], strict=False)
+            ]
+        )
+    )
+
+
+def order_keys(
+    purpose: Purpose, seed: int, source: str, text_digests: np.ndarray, epoch: int = 0
+) -> np.ndarray:
+    """Keys of one order for documents of one source.
+
+    Args:
+      purpose: which order.
+      seed: the recipe's.
+      source: name of the source.
+      text_digests: uint64 [n, 2], `digests` of the raw texts.
+      epoch: which repetition of the source, from 0.
+
+    Returns:
+      uint64 [n, 2], compared by the first column, then the second.
+    """
+    base = hashlib.blake2b(f"{seed}\0{purpose}\0{source}\0{epoch}\0".encode(), digest_size=16)
+    raw = as_bytes(text_digests)
+    out = []
+    for start in range(0, len(raw), DIGEST_BYTES):
+        state = base.copy()
+        state.update(raw[start : start + DIGEST_BYTES])
+        out.append(state.digest())
+    return _halves(b"".join(out))
+
+
+def held_out(texts: TextBatch, per_mille: int) -> np.ndarray:
+    """Which texts belong to the validation split; bool [n]."""
+    view, bounds = memoryview(texts.data), texts.offsets.tolist()
+    blake2b = hashlib.blake2b
+    first8 = b"".join(
+        [
+            blake2b(view[a:b], digest_size=8).digest()
+            for a, b in zip(bounds, bounds[1:], strict=False)
+        ]
+    )
+    return np.frombuffer(first8, ">u8") % np.uint64(1000) < per_mille
+
+
+def as_bytes(halves: np.ndarray) -> bytes:
+    """The digests of uint64 [n, 2], as they were, one after the other."""
+    return np.ascontiguousarray(halves).astype(">u8").tobytes()
+
+
+def _halves(joined: bytes) -> np.ndarray:
+    return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, 2)

@@ -1,0 +1,52 @@
+"""What a reader needs to know of a source; made from the recipe, small enough to travel."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FilesInput:
+    """Files by glob: jsonl (plain, gzip, zstd) or parquet; what each is goes by its first bytes."""
+
+    globs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HubInput:
+    """A Hugging Face dataset, streamed; `repo` may also be a local dataset folder.
+
+    `revision` is what the recipe says until launch, and the resolved commit from then on.
+    """
+
+    repo: str
+    config: str | None = None
+    data_dir: str | None = None
+    split: str = "train"
+    revision: str | None = None
+    gated: bool = False
+
+
+@dataclass(frozen=True)
+class SyntheticInput:
+    """Generated documents of a domain's own vocabulary, seeded by the source's name."""
+
+    documents: int = 2000
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """One source, as the readers see it.
+
+    Attributes:
+      max_doc_bytes: a text with more UTF-8 bytes than this is malformed, "too_large".
+      on_bad_file: "fail" or "skip" (keep the rows before the damage and record the file).
+      read_fraction: share of the files or dataset shards to read, chosen by hash of their names.
+    """
+
+    name: str
+    domain: str
+    input: FilesInput | HubInput | SyntheticInput
+    text_column: str = "text"
+    id_column: str | None = None
+    read_fraction: float = 1.0
+    max_doc_bytes: int = 16 << 20
+    on_bad_file: str = "fail"

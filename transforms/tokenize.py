@@ -1,0 +1,257 @@
+"""Second read: the documents that deduplication kept, as token ids in work files.
+
+The ids wait in the work folder for the budget's cut and for their shard, so that what is shuffled
+is 68 bytes a document. In a work file documents lie in shuffle order: a shard, which is a range of
+that order, reads one range of each file.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import apache_beam as beam
+import numpy as np
+import orjson
+
+from transforms import keys, ledger, readers, records, storage
+from transforms.documents import Piece, RowBatch, TextBatch
+from transforms.errors import SourceError
+from transforms.kernels.gather import gather
+from transforms.readers.spec import SourceSpec
+from transforms.tokenizers.encoders import Encoder, load_encoder
+from transforms.tokenizers.prepare import PreparedTokenizer
+from transforms.work import WorkFolder
+
+TRAIN, VAL = 0, 1
+SPLITS = ("train", "val")
+
+
+@dataclass(frozen=True)
+class TokenizeSettings:
+    """What the second read needs to know.
+
+    Attributes:
+      sources, weights: by place in the recipe.
+      per_mille: of a thousand documents, how many are held out.
+    """
+
+    sources: tuple[SourceSpec, ...]
+    weights: tuple[float, ...]
+    seed: int
+    per_mille: int
+    tokenizer: PreparedTokenizer
+    work: WorkFolder
+
+
+class PieceTokens(NamedTuple):
+    """A piece's documents as tokens.
+
+    Attributes:
+      documents: `records.DOCUMENT`, in the order of the work file.
+      splits: uint8 [n], TRAIN or VAL.
+      ids: flat, of the tokenizer's dtype.
+      names: the documents' ids as the source gives them, if it names a column.
+      outcomes: (documents, bytes) by ledger outcome, of those that gave no tokens.
+    """
+
+    documents: np.ndarray
+    splits: np.ndarray
+    ids: np.ndarray
+    names: list[str | None] | None
+    outcomes: dict[str, tuple[int, int]]
+
+
+def group_key(split: int, source: int) -> int:
+    """The shuffle key of a source's documents in a split."""
+    return source * len(SPLITS) + split
+
+
+def split_and_source(key: int) -> tuple[int, int]:
+    """Inverse of `group_key`."""
+    return key % len(SPLITS), key // len(SPLITS)
+
+
+def kept_documents(survivors: np.ndarray, verdicts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Who is left of a piece after deduplication.
+
+    Args:
+      survivors: `records.SURVIVOR`.
+      verdicts: `records.VERDICT` on those that have a near duplicate.
+
+    Returns:
+      positions in the scan file, ascending, uint32 [n], and sizes of the duplicate clusters
+      (1 for a document of its own), uint32 [n].
+    """
+    survivors = survivors[np.argsort(survivors["position"])]
+    clusters = survivors["copies"].copy()
+    kept = np.ones(len(survivors), bool)
+    where = np.searchsorted(survivors["position"], verdicts["position"])
+    kept[where] = verdicts["kept"]
+    clusters[where] = verdicts["cluster"]
+    return survivors["position"][kept], clusters[kept]
+
+
+def tokenize_piece(
+    piece: Piece,
+    scanned: np.ndarray,
+    positions: np.ndarray,
+    clusters: np.ndarray,
+    settings: TokenizeSettings,
+    encoder: Encoder,
+) -> PieceTokens:
+    """Reads a piece again and encodes the documents that are left of it.
+
+    Args:
+      scanned: the piece's scan file.
+      positions, clusters: from `kept_documents`.
+
+    Raises:
+      SourceError: the input changed since it was scanned.
+    """
+    expected = scanned[positions]
+    name = settings.sources[piece.source].name
+    ids: list[np.ndarray] = [np.empty(0, settings.tokenizer.dtype)]
+    lengths: list[np.ndarray] = [np.empty(0, np.int64)]
+    held_out: list[np.ndarray] = [np.empty(0, bool)]
+    names: list[str | None] | None = None
+    done = 0
+    for texts, some_names in _read_rows(piece, settings.sources[piece.source], expected["row"]):
+        count = len(texts)
+        _check_unchanged(piece, texts, expected[done : done + count])
+        done += count
+        batch_ids, batch_lengths = encoder.encode(texts)
+        ids.append(batch_ids)
+        lengths.append(batch_lengths)
+        held_out.append(keys.held_out(texts, settings.per_mille))
+        if some_names is not None:
+            names = [*(names or []), *some_names]
+    if done != len(expected):
+        raise SourceError(_changed(piece))
+    flat, counts = np.concatenate(ids), np.concatenate(lengths)
+    starts = np.r_[0, np.cumsum(counts)]
+    splits = np.where(np.concatenate(held_out), VAL, TRAIN).astype(np.uint8)
+
+    digests = np.stack([expected["text_hi"], expected["text_lo"]], axis=1)
+    shuffle = keys.order_keys("shuffle", settings.seed, name, digests)
+    order = np.lexsort([shuffle[:, 1], shuffle[:, 0], splits])
+    encodes = counts[order] > 0
+    silent = order[~encodes]
+    order = order[encodes]
+
+    documents = np.empty(len(order), records.DOCUMENT)
+    for field in ("text_hi", "text_lo", "digest_hi", "digest_lo", "size"):
+        documents[field] = expected[field][order]
+    documents["piece"] = piece.number
+    documents["place"] = np.arange(len(order))
+    documents["ids"] = counts[order]
+    documents["offset"] = np.r_[0, np.cumsum(counts[order])[:-1]] if len(order) else 0
+    documents["cluster"] = clusters[order]
+    outcomes = {}
+    if len(silent):
+        silent_bytes = int(expected["size"][silent].sum(dtype=np.int64))
+        outcomes[ledger.NO_TOKENS] = (len(silent), silent_bytes)
+    return PieceTokens(
+        documents,
+        splits[order],
+        gather(flat, starts[order], counts[order]),
+        None if names is None else [names[k] for k in order.tolist()],
+        outcomes,
+    )
+
+
+def _read_rows(
+    piece: Piece, spec: SourceSpec, rows: np.ndarray
+) -> Iterator[tuple[TextBatch, list[str | None] | None]]:
+    """Texts and ids of the given rows (ascending) of a piece."""
+    for batch in readers.read(piece, spec):
+        if not isinstance(batch, RowBatch) or not len(batch.rows):
+            continue
+        wanted = np.flatnonzero(np.isin(batch.rows, rows, assume_unique=True))
+        if len(wanted):
+            ids = batch.ids
+            names = None if ids is None else [ids[k] for k in wanted.tolist()]
+            yield batch.texts.take(wanted), names
+
+
+def _check_unchanged(piece: Piece, texts: TextBatch, expected: np.ndarray) -> None:
+    digests = keys.digests(texts)
+    if not (
+        np.array_equal(digests[:, 0], expected["text_hi"])
+        and np.array_equal(digests[:, 1], expected["text_lo"])
+    ):
+        raise SourceError(_changed(piece))
+
+
+def _changed(piece: Piece) -> str:
+    return (
+        f"{piece.path} changed while the job ran: the second read does not give the texts of the "
+        "first; build again from files that stand still"
+    )
+
+
+class Tokenized(NamedTuple):
+    """Outputs of `Tokenize`.
+
+    Attributes:
+      documents: (`group_key`, packed `records.DOCUMENT`).
+      entries: ledger entries of documents that end here.
+    """
+
+    documents: beam.PCollection[tuple[int, bytes]]
+    entries: beam.PCollection[ledger.Entry]
+
+
+@dataclass
+class _TokenizePiece(beam.DoFn):
+    settings: TokenizeSettings
+
+    def process(self, group: tuple[int, dict[str, Iterable]]) -> Iterator[tuple[int, bytes]]:
+        number, joined = group
+        survivors = records.unpack(joined["survivors"], records.SURVIVOR)
+        if not len(survivors):
+            return
+        (piece,) = joined["pieces"]
+        verdicts = records.unpack(joined["verdicts"], records.VERDICT)
+        positions, clusters = kept_documents(survivors, verdicts)
+        settings = self.settings
+        scanned = storage.load_array(settings.work.scan(number))
+        name = settings.sources[piece.source].name
+        if settings.weights[piece.source] == 0:
+            size = int(scanned["size"][positions].sum(dtype=np.int64))
+            yield beam.pvalue.TaggedOutput(
+                "entries", ledger.entry(name, ledger.OVER_BUDGET, len(positions), size)
+            )
+            return
+        encoder = load_encoder(settings.tokenizer)
+        tokens = tokenize_piece(piece, scanned, positions, clusters, settings, encoder)
+        storage.write_whole(settings.work.tokens(number), tokens.ids.tobytes())
+        if tokens.names is not None:
+            storage.write_whole(settings.work.names(number), orjson.dumps(tokens.names))
+        for outcome, amount in tokens.outcomes.items():
+            yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, *amount))
+        group_keys = group_key(tokens.splits.astype(np.int64), piece.source)
+        yield from records.split(tokens.documents, group_keys)
+
+
+@dataclass
+class Tokenize(beam.PTransform):
+    """Reads pieces again and encodes what deduplication left.
+
+    In: {"pieces": (number, `Piece`), "survivors": (number, packed `records.SURVIVOR`),
+    "verdicts": (number, packed `records.VERDICT`)}. Out: `Tokenized`. Side effect: a token file a
+    piece. A source of weight 0 is not read again; what is left of it counts as over budget.
+    """
+
+    settings: TokenizeSettings
+
+    def expand(self, inputs: dict[str, beam.PCollection]) -> Tokenized:
+        """Wires the join by piece."""
+        outputs = (
+            inputs
+            | "JoinPieces" >> beam.CoGroupByKey()
+            | "TokenizePiece"
+            >> beam.ParDo(_TokenizePiece(self.settings))
+            .with_output_types(tuple[int, bytes], entries=ledger.Entry)
+            .with_outputs("entries", main="documents")
+        )
+        return Tokenized(outputs["documents"], outputs["entries"])

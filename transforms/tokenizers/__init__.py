@@ -1,0 +1,1 @@
+"""Encoders that turn batches of text into token ids; no Beam."""
