@@ -81,7 +81,7 @@ def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
 
 @dataclass
 class _Finish(beam.DoFn):
-    """Checks the ledger, then writes the manifests, then `_SUCCESS`; then clears the work folder."""
+    """Checks the ledger; writes the manifests, then `_SUCCESS`; clears the work folder."""
 
     facts: CorpusFacts
     output: str

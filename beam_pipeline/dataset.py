@@ -49,16 +49,21 @@ class PackedMemmapDataset(Dataset[dict[str, torch.Tensor]]):
         recorded = self._shards.bos_id
         if None not in (bos_id, recorded) and bos_id != recorded:
             raise ValueError(f"bos_id is {bos_id}, but {path}/manifest.json says {recorded}")
-        self._bos_id = recorded if bos_id is None else bos_id
-        if self._bos_id is None and not self._shards.has_positions:
-            raise ValueError(f"{path} has neither bos_id nor *.{POSITIONS}.bin: pass bos_id=...")
+        # None where chunks are told by the stored positions.
+        self._bos_id = None
+        if not self._shards.has_positions:
+            self._bos_id = recorded if bos_id is None else bos_id
+            if self._bos_id is None:
+                raise ValueError(
+                    f"{path} has neither bos_id nor *.{POSITIONS}.bin: pass bos_id=..."
+                )
 
     def __len__(self) -> int:
         return len(self._shards)
 
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
         ids = self._shards.row(index).astype(np.int64)
-        if self._shards.has_positions:
+        if self._bos_id is None:
             position_ids = self._shards.row(index, POSITIONS)[:-1].astype(np.int64)
             seq_ids = segments.segment_ids(position_ids)
         else:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 import orjson
+from transforms.readers.planning import Plan, plan
 
 from beam_pipeline import recipe as recipes
 from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, TOKENIZER, CorpusFacts, versions
@@ -19,7 +20,6 @@ from transforms.errors import OutputError
 from transforms.kernels.minhash import Signer, candidate_probability
 from transforms.land import write_pieces
 from transforms.near_dedup import NearDedupSettings
-from transforms.readers.planning import Plan, plan
 from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
 from transforms.scan import ScanSettings
 from transforms.tokenize import TokenizeSettings
@@ -214,7 +214,7 @@ def _check_output(output: str, started: dict[str, Any]) -> None:
             f"{output} holds another corpus: {'; '.join(different[:3])}: choose another folder, or "
             "delete this one"
         )
-    storage.remove(storage.join(output, SUCCESS))
+    storage.remove_file(storage.join(output, SUCCESS))
 
 
 def _differences(before: Any, now: Any, place: str) -> Iterator[str]:

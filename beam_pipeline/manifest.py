@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
-from beam_pipeline.recipe import Recipe
 from transforms.budget import Share
 from transforms.readers.spec import HubInput, SourceSpec
 from transforms.tokenize import SPLITS, TRAIN, group_key

@@ -289,7 +289,7 @@ def _first_mistake(error: ValidationError, raw: dict[str, Any]) -> str:
         if isinstance(part, int):
             name = _source_name(raw, part) if place == "sources" else None
             place += f"[{name or part}]"
-        elif part not in ("TokenizerRecipe", "literal['bytes']"):
+        elif "TokenizerRecipe" not in part and not part.startswith("literal["):
             place += f".{part}" if place else str(part)
     if first["type"] == "extra_forbidden":
         known = _keys_at(first["loc"][:-1])

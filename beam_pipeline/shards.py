@@ -16,7 +16,7 @@ from transforms.errors import OutputError
 TOKENS = "tokens"
 POSITIONS = "pos"
 
-_DTYPES = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
+_DTYPES: dict[str, np.dtype] = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
 _REBUILD = "copy or build the folder again"
 
 
@@ -204,6 +204,6 @@ def _check_sha256(shard: _Shard) -> None:
     path = shard.file(TOKENS)
     if shard.sha256 is None:
         raise OutputError(f"{path}: no manifest gives its sha256: pass verify=False")
-    found = hashlib.sha256(np.memmap(path, np.uint8, "r")).hexdigest()
+    found = hashlib.sha256(np.memmap(path, np.uint8, "r").data).hexdigest()
     if found != shard.sha256:
         raise OutputError(f"{path}: sha256 is {found}, not {shard.sha256}: {_REBUILD}")

@@ -127,6 +127,12 @@ def test_each_reason(domain, good, at_threshold, beyond, reason):
     assert verdicts.tolist() == [0, 0, 1 + rules.REASONS.index(reason)]
 
 
+def test_three_duplicates_in_ten_lines_are_too_many():
+    """1 - 7/10 is 0.30000000000000004 in floating point, and the vectors were made so."""
+    assert judge(records(PROSE | {"distinct_lines": 7}), rules_for("web", {})).tolist() == [7]
+    assert 1 - 7 / 10 > 0.30
+
+
 def test_first_reason_that_applies_is_given():
     rules = rules_for("web", {})
     everything_wrong = {"characters": 100, "words": 1, "word_characters": 99, "digits": 99}

@@ -161,11 +161,11 @@ class _Tally:
             return
         sizes = batch.texts.sizes()
         for code in np.unique(verdicts[rejected]).tolist():
-            outcome = f"{ledger.FILTERED}:{rules.reasons[code - 1]}"
+            outcome = f"{ledger.FILTERED}:{rules.REASONS[code - 1]}"
             self.count(outcome, int((verdicts == code).sum()), int(sizes[verdicts == code].sum()))
         texts = batch.texts.take(rejected).bytes_list()
         for place, text in zip(rejected.tolist(), texts, strict=True):
-            outcome = f"{ledger.FILTERED}:{rules.reasons[verdicts[place] - 1]}"
+            outcome = f"{ledger.FILTERED}:{rules.REASONS[verdicts[place] - 1]}"
             self._sample(outcome, int(batch.rows[place]), text)
 
     def _sample(self, outcome: str, row: int, raw: bytes) -> None:

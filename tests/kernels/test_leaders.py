@@ -10,7 +10,7 @@ from transforms.kernels.leaders import bucket_edges
 
 # Of two values, so that rows often agree in about half of their positions.
 SIGNATURES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40).flatmap(
-    lambda shape: hnp.arrays(np.uint16, shape, elements=st.integers(0, 1))
+    lambda shape: hnp.arrays(np.uint16, shape, elements=st.integers(0, 1), fill=st.nothing())
 )
 
 
@@ -37,6 +37,11 @@ def test_equals_the_plain_form(signatures, data):
     edges = bucket_edges(signatures, starts, min_agree, max_leaders)
     assert edges.shape == (len(edges), 2)
     assert edges.tolist() == plain_edges(signatures, starts.tolist(), min_agree, max_leaders)
+
+
+def test_a_row_like_two_leaders_joins_the_first():
+    signatures = np.array([[0, 0], [1, 1], [2, 2], [1, 2]], np.uint16)
+    assert bucket_edges(signatures, np.array([0, 4]), 1).tolist() == [[1, 3]]
 
 
 def test_a_row_is_compared_with_64_leaders_and_no_more():

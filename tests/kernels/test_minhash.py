@@ -59,9 +59,11 @@ def test_different_short_texts_differ(a, b):
     assert agreement(*sign(a, b)) < jaccard(a, b) + 0.2
 
 
-@given(st.characters(exclude_categories=["Cs"]), st.characters(exclude_categories=["Cs"]))
-def test_different_characters_differ(a, b):
-    assert (agreement(*sign(a, b)) > 0.1) == (a == b)
+def test_no_two_characters_are_taken_for_each_other():
+    texts = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    signatures = sign(*texts, signer=Signer(permutations=4))
+    distinct = len(np.unique(signatures.view(np.uint64)))
+    assert distinct > 0.9995 * len(texts)  # by chance 140 of their hashes, of 32 bits, are equal
 
 
 @given(st.lists(st.text(st.sampled_from("ab" + EDGE_CHARACTERS), max_size=30), min_size=1))

@@ -1,13 +1,14 @@
 """Tokenizers and documents that the tests of this folder share."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.shared import SHARED
-from transforms.tokenizers.spec import TokenizerSpec
+from transforms.tokenizers.spec import PreparedTokenizer, TokenizerSpec
 
 # Names of bos, eos and pad; GPT-2 has one control token, which cannot be bos too.
 REAL = {
@@ -68,3 +69,11 @@ def bench_documents(every: int) -> list[str]:
         rows = [orjson.loads(line) for line in data.split(b"\n")[:-1:every]]
         documents += [row["content" if domain == "code" else "text"] for row in rows]
     return documents
+
+
+def written(prepared_and_json: tuple[PreparedTokenizer, bytes], folder: Path) -> PreparedTokenizer:
+    """The tokenizer as a job sends it to workers, but for its backend."""
+    prepared, tokenizer_json = prepared_and_json
+    path = folder / "work.json"
+    path.write_bytes(tokenizer_json)
+    return replace(prepared, path=str(path))

@@ -15,14 +15,14 @@ from transforms.tokenizers.spec import TokenizerSpec
 
 
 def test_equal_ids_choose_fastokens(tmp_path):
-    prepared, tokenizer_json = prepare(samples.small_spec(tmp_path))
-    backend, reason = choose_backend(prepared, tokenizer_json, samples.TEXTS)
+    prepared = samples.written(prepare(samples.small_spec(tmp_path)), tmp_path)
+    backend, reason = choose_backend(prepared, samples.TEXTS)
     assert backend == "fastokens"
     assert "same ids" in reason
 
 
 def test_the_sample_alone_can_tell_them_apart(tmp_path, monkeypatch):
-    prepared, tokenizer_json = prepare(samples.small_spec(tmp_path))
+    prepared = samples.written(prepare(samples.small_spec(tmp_path)), tmp_path)
 
     class Differs(FastokensEncoder):
         def encode(self, texts: TextBatch):
@@ -30,33 +30,33 @@ def test_the_sample_alone_can_tell_them_apart(tmp_path, monkeypatch):
             return (ids[::-1], lengths) if b"sat on" in texts.data.tobytes() else (ids, lengths)
 
     monkeypatch.setattr(agreement, "FastokensEncoder", Differs)
-    assert choose_backend(prepared, tokenizer_json, [])[0] == "fastokens"
-    backend, reason = choose_backend(prepared, tokenizer_json, ["the cat sat on the mat"])
+    assert choose_backend(prepared, [])[0] == "fastokens"
+    backend, reason = choose_backend(prepared, ["the cat sat on the mat"])
     assert backend == "tokenizers"
     assert "other ids" in reason
     with pytest.raises(TokenizerError, match=r"other ids than tokenizers for .*backend: auto"):
-        choose_backend(prepared, tokenizer_json, ["the cat sat on the mat"], "fastokens")
+        choose_backend(prepared, ["the cat sat on the mat"], "fastokens")
 
 
 def test_a_model_beyond_fastokens_goes_to_tokenizers(tmp_path):
     tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     spec = samples.small_spec(tmp_path, tokenizer, add_missing=True)
-    prepared, tokenizer_json = prepare(spec)
-    backend, reason = choose_backend(prepared, tokenizer_json, samples.TEXTS)
+    prepared = samples.written(prepare(spec), tmp_path)
+    backend, reason = choose_backend(prepared, samples.TEXTS)
     assert backend == "tokenizers"
     assert "cannot serve it" in reason
     with pytest.raises(TokenizerError, match="cannot serve it"):
-        choose_backend(prepared, tokenizer_json, samples.TEXTS, "fastokens")
+        choose_backend(prepared, samples.TEXTS, "fastokens")
 
 
 def test_the_recipe_can_ask_for_tokenizers(tmp_path):
-    prepared, tokenizer_json = prepare(samples.small_spec(tmp_path))
-    assert choose_backend(prepared, tokenizer_json, [], "tokenizers")[0] == "tokenizers"
+    prepared = samples.written(prepare(samples.small_spec(tmp_path)), tmp_path)
+    assert choose_backend(prepared, [], "tokenizers")[0] == "tokenizers"
 
 
 def test_bytes_need_no_choice():
-    assert choose_backend(*prepare(TokenizerSpec("bytes")), [])[0] == "bytes"
+    assert choose_backend(prepare(TokenizerSpec("bytes"))[0], [])[0] == "bytes"
 
 
 SEEDS = ["<s>", "</s>", "<think>", "<|endoftext|>", "[INST]", "\u200d", "👩", "\u0301", "ש", "▁"]

@@ -189,7 +189,7 @@ def _hash_shingles(
 
 
 @njit(types.uint16(types.uint32), cache=True, nogil=True)
-def _fold(minimum: int) -> int:
+def _fold(minimum: np.uint32) -> np.uint16:
     """16 bits that depend on all 32: the high half of MurmurHash3's finaliser.
 
     The low bits of factor * hash + term depend on the low bits of the hash alone: kept as they are,

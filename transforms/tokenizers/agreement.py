@@ -8,6 +8,7 @@ import orjson
 
 from transforms.documents import TextBatch
 from transforms.errors import InternalError, TokenizerError
+from transforms.tokenizers import fetch
 from transforms.tokenizers.encoders import Encoder, FastokensEncoder, HFEncoder
 from transforms.tokenizers.spec import Backend, PreparedTokenizer
 
@@ -55,14 +56,13 @@ ADVERSARIAL = (
 
 def choose_backend(
     prepared: PreparedTokenizer,
-    tokenizer_json: bytes,
     sample: Sequence[str],
     asked: Literal["auto", "fastokens", "tokenizers"] = "auto",
 ) -> tuple[Backend, str]:
     """Compares both backends on a sample and on texts made to tell them apart.
 
     Args:
-      tokenizer_json: the rewritten one, from `prepare`.
+      prepared: its rewritten JSON has been written to `prepared.path`.
       sample: texts of the real input; 2 MB of them take a second or two.
       asked: the recipe's backend.
 
@@ -70,12 +70,14 @@ def choose_backend(
       The backend, and why, for the log.
 
     Raises:
-      TokenizerError: fastokens is asked for and its ids are not those of tokenizers.
+      TokenizerError: fastokens is asked for and its ids are not those of tokenizers, or the file
+        at `prepared.path` cannot be read.
     """
     if prepared.backend == "bytes":
         return "bytes", "bytes are ids already"
     if asked == "tokenizers":
         return "tokenizers", "the recipe asks for it"
+    tokenizer_json = fetch.read(prepared.path)
     texts = [*ADVERSARIAL, *_around_added_tokens(tokenizer_json), *sample]
     problem = _difference(prepared, tokenizer_json, texts)
     if problem is None:

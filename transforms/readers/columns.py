@@ -1,0 +1,148 @@
+"""From Arrow columns to rows, without a Python object a row where the rows are good."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from transforms.documents import BadRow, RowBatch, TextBatch
+from transforms.errors import SourceError
+from transforms.readers import rows
+from transforms.readers.spec import SourceSpec
+
+
+def field_path(schema: pa.Schema, column: str) -> list[str] | None:
+    """The names that lead to a column: itself, or its dotted path into structs; None if absent."""
+    if column in schema.names:
+        return [column]
+    path = column.split(".")
+    fields: Iterable[pa.Field] = schema
+    for depth, name in enumerate(path):
+        found = [field for field in fields if field.name == name]
+        if not found:
+            return None
+        is_leaf = depth == len(path) - 1
+        if not is_leaf and not pa.types.is_struct(found[0].type):
+            return None
+        fields = [] if is_leaf else found[0].type
+    return path
+
+
+def check_columns(schema: pa.Schema, spec: SourceSpec, where: str) -> None:
+    """Checks that the text and id columns exist and have types that can be read.
+
+    Args:
+      where: the file or dataset, for messages.
+
+    Raises:
+      SourceError: naming the columns there are, or the column and its type.
+    """
+    text_type = _type_of(schema, spec.text_column, spec, where)
+    if not _is_text(text_type):
+        raise SourceError(
+            f"source {spec.name!r}: {where}: column {spec.text_column!r} is {text_type}, not text: "
+            "name a string column in text_column"
+        )
+    if spec.id_column is not None:
+        id_type = _type_of(schema, spec.id_column, spec, where)
+        if not (_is_text(id_type) or pa.types.is_integer(id_type)):
+            raise SourceError(
+                f"source {spec.name!r}: {where}: column {spec.id_column!r} is {id_type}: "
+                "name a string or integer column in id_column"
+            )
+
+
+def _type_of(schema: pa.Schema, column: str, spec: SourceSpec, where: str) -> pa.DataType:
+    path = field_path(schema, column)
+    if path is None:
+        raise no_such_column(spec, where, column, schema.names)
+    kind: pa.DataType = schema.field(path[0]).type
+    for name in path[1:]:
+        kind = kind.field(name).type
+    return kind
+
+
+def no_such_column(spec: SourceSpec, where: str, column: str, names: Iterable[str]) -> SourceError:
+    """The error that a column is missing, naming those there are."""
+    shown = ", ".join(names) or "none"
+    return SourceError(
+        f"source {spec.name!r}: {where}: no column {column!r}; the columns are: {shown}"
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return any(
+        check(kind)
+        for check in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def to_rows(batch: pa.RecordBatch, first_row: int, spec: SourceSpec) -> RowBatch:
+    """Rows of a record batch whose columns passed `check_columns`, numbered from `first_row`."""
+    texts = _column(batch, spec.text_column).cast(pa.large_binary())
+    valid = _valid_text(texts, spec.max_doc_bytes)
+    bad: list[BadRow] = []
+    for place in np.flatnonzero(~valid).tolist():
+        raw = texts[place].as_py()
+        bad.append(rows.bad_row(first_row + place, _fault(raw, spec.max_doc_bytes), raw or b""))
+    good = np.flatnonzero(valid)
+    if bad:
+        texts = texts.take(pa.array(good))
+    ids = None
+    if spec.id_column is not None:
+        ids = _column(batch, spec.id_column).cast(pa.string()).take(pa.array(good)).to_pylist()
+    return RowBatch((first_row + good).astype(np.uint32), text_batch(texts), ids, bad)
+
+
+def text_batch(texts: pa.LargeBinaryArray) -> TextBatch:
+    """The texts of a column without nulls; its buffers are shared, not copied."""
+    if not len(texts):
+        return TextBatch.from_bytes([])
+    _, offset_buffer, data_buffer = texts.buffers()
+    bounds = np.frombuffer(offset_buffer, np.int64)
+    offsets = bounds[texts.offset : texts.offset + len(texts) + 1]
+    start, stop = int(offsets[0]), int(offsets[-1])
+    data = (
+        np.frombuffer(data_buffer or b"", np.uint8, stop - start, start)
+        if stop > start
+        else (np.empty(0, np.uint8))
+    )
+    return TextBatch(data, offsets - start)
+
+
+def _column(batch: pa.RecordBatch, column: str) -> pa.Array:
+    path = field_path(batch.schema, column)
+    if path is None:
+        raise KeyError(column)
+    found = batch.column(path[0])
+    return pc.struct_field(found, path[1:]) if len(path) > 1 else found
+
+
+def _valid_text(texts: pa.LargeBinaryArray, limit: int) -> np.ndarray:
+    """Which texts are there, of a fair size, and UTF-8; bool [n]."""
+    sizes = pc.fill_null(pc.binary_length(texts), limit + 1).to_numpy(zero_copy_only=False)
+    valid = sizes <= limit
+    try:
+        texts.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        for place in np.flatnonzero(valid).tolist():
+            valid[place] = rows.encoding_fault(texts[place].as_py()) is None
+    return valid
+
+
+def _fault(raw: bytes | None, limit: int) -> str:
+    if raw is None:
+        return rows.REASON_NULL_TEXT
+    if len(raw) > limit:
+        return rows.REASON_TOO_LARGE
+    return rows.encoding_fault(raw) or rows.REASON_INVALID_UTF8
