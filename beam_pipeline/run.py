@@ -1,5 +1,6 @@
 """Runs the corpus job: options, launch, graph, and what the terminal shows of it."""
 
+import logging
 import os
 import re
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from apache_beam.options.pipeline_options import (
     SetupOptions,
     StandardOptions,
 )
+from apache_beam.runners.portability.fn_api_runner import fn_runner
 from rich.console import Console
 
 from beam_pipeline.corpus import build
@@ -97,6 +99,7 @@ def run(launched: Launch, options: PipelineOptions) -> bool:
     Raises:
       CorpusError: a worker met a mistake that the user can mend.
     """
+    _silence_workers_remark()
     try:
         pipeline = beam.Pipeline(options=options)
         build(pipeline, launched)
@@ -110,6 +113,13 @@ def run(launched: Launch, options: PipelineOptions) -> bool:
             raise
         raise CorpusError(mistake) from error
     return bool(getattr(result, "has_job", True))
+
+
+def _silence_workers_remark() -> None:
+    """Beam warns that several in-memory workers have no effect; they run in threads (measured)."""
+    logging.getLogger(fn_runner.__name__).addFilter(
+        lambda record: "direct_num_workers" not in record.getMessage()
+    )
 
 
 _WORKER_ERROR = re.compile(r"transforms\.errors\.(\w+): (.*)")

@@ -155,7 +155,10 @@ class WindowShards:
             self._shards.append(_Shard(stem, sequences))
             self.seq_len = self.seq_len or seq_len
         if not self._shards:
-            raise OutputError(f"{self.folder}: neither manifest.json nor *.{TOKENS}.bin in it")
+            raise OutputError(
+                f"{self.folder}: neither manifest.json nor *.{TOKENS}.bin in it: "
+                "give the folder of a split, like out/train"
+            )
         stored = all(shard.file(POSITIONS).exists() for shard in self._shards)
         self._set_columns(_DTYPES["uint16"], stored)
 

@@ -2,23 +2,26 @@
 
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from beam_pipeline.verify import read_manifest
 from transforms import ledger
 
-_COLUMNS = (
+_ROWS = (
     ("read", ledger.READ),
     ("malformed", ledger.MALFORMED),
     ("empty", ledger.EMPTY),
     ("filtered", ledger.FILTERED),
-    ("exact dup.", ledger.EXACT_DUPLICATE),
-    ("near dup.", ledger.NEAR_DUPLICATE),
-    ("no tokens", ledger.NO_TOKENS),
-    ("over cap", ledger.OVER_CAP),
+    ("exact duplicates", ledger.EXACT_DUPLICATE),
+    ("near duplicates", ledger.NEAR_DUPLICATE),
+    ("  of these through a chain only", ledger.CHAINED),
+    ("encode to nothing", ledger.NO_TOKENS),
+    ("held out, over the cap", ledger.OVER_CAP),
     ("over budget", ledger.OVER_BUDGET),
     ("train", ledger.TRAIN),
+    ("  and again in later epochs", ledger.TRAIN_REPEATS),
     ("val", ledger.VAL),
 )
 
@@ -27,7 +30,6 @@ def print_summary(folder: str, console: Console) -> None:
     """Prints the ledger, the mix and where the shards are."""
     manifest = read_manifest(folder)
     console.print(ledger_table(manifest))
-    console.print(reasons_table(manifest))
     console.print(mix_table(manifest))
     for damaged in manifest["damaged_files"]:
         console.print(f"{damaged['file']}: {damaged['kind']}, {damaged['detail']}", soft_wrap=True)
@@ -41,52 +43,38 @@ def print_summary(folder: str, console: Console) -> None:
 
 
 def ledger_table(manifest: dict[str, Any]) -> Table:
-    """Documents by source and outcome; columns in which nothing stands are left out."""
+    """Documents by outcome and source, rejects by reason; outcomes that nobody had are left out."""
     account = manifest["ledger"]
-    counts = {
-        source: {outcome: _count(outcomes, outcome) for _, outcome in _COLUMNS}
-        for source, outcomes in account.items()
-    }
-    shown = [(title, outcome) for title, outcome in _COLUMNS if counts["total"][outcome]]
-    table = Table(title="What became of every document", title_justify="left")
-    table.add_column("source")
-    for title, _ in shown:
-        table.add_column(title, justify="right")
-    for source, by_outcome in counts.items():
-        if source == "total":
-            table.add_section()
-        table.add_row(source, *(f"{by_outcome[outcome]:,}" for _, outcome in shown))
-    return table
-
-
-def _count(outcomes: dict[str, dict[str, int]], outcome: str) -> int:
-    """Documents of an outcome, all its reasons together."""
-    return sum(
-        amount["documents"]
-        for name, amount in outcomes.items()
-        if name == outcome or name.startswith(f"{outcome}:")
-    )
-
-
-def reasons_table(manifest: dict[str, Any]) -> Table:
-    """Rejected rows by source and reason."""
-    table = Table(title="Rejected, by reason", title_justify="left")
-    for title in ("source", "step", "reason"):
-        table.add_column(title)
-    table.add_column("documents", justify="right")
-    for source, outcomes in manifest["ledger"].items():
-        if source == "total":
+    table = Table(title="What became of every document", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("")
+    for source in account:
+        table.add_column(source, justify="right", no_wrap=True)
+    for title, outcome in _ROWS:
+        reasons = sorted(name for name in account["total"] if name.startswith(f"{outcome}:"))
+        if outcome not in account["total"] and not reasons:
             continue
-        for outcome, amount in outcomes.items():
-            step, _, reason = outcome.partition(":")
-            if reason:
-                table.add_row(source, step, reason.replace("_", " "), f"{amount['documents']:,}")
+        table.add_row(title, *_counts(account, outcome, *reasons), style=_STYLES.get(outcome))
+        for reason in reasons:
+            words = reason.partition(":")[2].replace("_", " ")
+            table.add_row(f"  {words}", *_counts(account, reason), style="dim")
     return table
+
+
+_STYLES = {ledger.READ: "bold", ledger.TRAIN: "bold green", ledger.VAL: "bold green"}
+
+
+def _counts(account: dict[str, dict[str, dict[str, int]]], *outcomes: str) -> list[str]:
+    """Documents of some outcomes together, by source, as table cells."""
+    counts = [
+        sum(found[outcome]["documents"] for outcome in outcomes if outcome in found)
+        for found in account.values()
+    ]
+    return [f"{count:,}" if count else "-" for count in counts]
 
 
 def mix_table(manifest: dict[str, Any]) -> Table:
     """Target and realized share of the train split's tokens."""
-    table = Table(title="Mix of the train split", title_justify="left")
+    table = Table(title="Mix of the train split", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("source")
     for title in ("target", "realized", "tokens", "of target", "epochs"):
         table.add_column(title, justify="right")

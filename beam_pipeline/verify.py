@@ -1,4 +1,4 @@
-"""`corpusbeam verify`: every promise that a finished corpus can be held to, checked on its bytes."""
+"""`corpusbeam verify`: what a finished corpus promises, checked on its bytes."""
 
 import hashlib
 import io
@@ -35,8 +35,8 @@ def verify(folder: str) -> int:
         console.print(f"{len(found)} problems in {folder}", highlight=False, soft_wrap=True)
         return 1
     console.print(
-        f"[green]ok[/green]  {folder}: {whole['n_shards']} shards, {whole['n_sequences']:,} windows "
-        f"of {whole['seq_len']}, {whole['n_documents']:,} documents, "
+        f"[green]ok[/green]  {folder}: {whole['n_shards']} shards, {whole['n_sequences']:,} "
+        f"windows of {whole['seq_len']}, {whole['n_documents']:,} documents, "
         f"{whole['n_document_tokens']:,} tokens; sizes, checksums, ids, boundaries, documents, "
         "splits and ledger agree",
         highlight=False,

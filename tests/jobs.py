@@ -1,6 +1,7 @@
 """Whole jobs for tests: inputs, recipes, runs, and what came out."""
 
 import gzip
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -124,5 +125,5 @@ class Corpus:
                 flat, positions, n_ids, manifest["seq_len"], manifest["bos_id"], manifest["eos_id"]
             )
             raw = ids.astype(np.uint8).tobytes()
-            texts += [raw[a:b].decode() for a, b in zip(offsets, offsets[1:], strict=False)]
+            texts += [raw[a:b].decode() for a, b in pairwise(offsets)]
         return texts

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import numpy as np
+from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, records
 from transforms.errors import CorpusError
@@ -386,6 +387,7 @@ class Budget(beam.PTransform):
 
     settings: BudgetSettings
 
+    @no_annotations
     def expand(self, documents: beam.PCollection[tuple[int, bytes]]) -> Budgeted:
         """Wires the three passes over the costs."""
         totals = (

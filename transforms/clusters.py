@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import numpy as np
+from apache_beam.typehints.decorators import no_annotations
 
 from transforms import ledger, records, storage
 from transforms.kernels import clusters as cluster_kernels
@@ -171,6 +172,7 @@ class Cluster(beam.PTransform):
     keep: Keep
     sources: tuple[str, ...]
 
+    @no_annotations
     def expand(self, inputs: dict[str, beam.PCollection]) -> Clustered:
         """Wires the union of the edges and the judgement."""
         joined = beam.pvalue.AsSingleton(

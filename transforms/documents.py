@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class TextBatch:
         """The texts, UTF-8 encoded."""
         joined = self.data.tobytes()
         bounds = self.offsets.tolist()
-        return [joined[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [joined[a:b] for a, b in pairwise(bounds)]
 
     def strings(self) -> list[str]:
         """The texts, decoded."""
@@ -77,6 +78,7 @@ class Piece:
         documents (synthetic); 0 and 0 where the piece is the whole file.
       rows_before: rows of the same file that precede this piece, where that is known (landed
         pieces), so that messages can name the row.
+      origin: of a landed piece, the path of the piece that was landed.
     """
 
     number: int
@@ -86,6 +88,11 @@ class Piece:
     start: int = 0
     stop: int = 0
     rows_before: int = 0
+    origin: str = ""
+
+    def name(self) -> str:
+        """The file or dataset shard that people know."""
+        return self.origin or self.path
 
 
 def piece_number(parent: int, chunk: int = 0) -> int:

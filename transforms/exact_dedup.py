@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
+from apache_beam.typehints.decorators import no_annotations
 
 from transforms import ledger, records
 
@@ -79,6 +80,7 @@ class ExactDedup(beam.PTransform):
     sources: tuple[str, ...]
     by_source: bool
 
+    @no_annotations
     def expand(self, digests: beam.PCollection[tuple[int, bytes]]) -> Deduplicated:
         """Wires the grouping by digest."""
         outputs = (

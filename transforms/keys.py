@@ -6,6 +6,7 @@ equal source and text, so no further tie-break on the text is needed.
 """
 
 import hashlib
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -18,16 +19,7 @@ DIGEST_BYTES = 16
 
 def digests(texts: TextBatch) -> np.ndarray:
     """BLAKE2b-128 of each text; uint64 [n, 2], big-endian halves, so that order is bytewise."""
-    view, bounds = memoryview(texts.data), texts.offsets.tolist()
-    blake2b = hashlib.blake2b
-    return _halves(
-        b"".join(
-            [
-                blake2b(view[a:b], digest_size=DIGEST_BYTES).digest()
-                for a, b in zip(bounds, bounds[1:], strict=False)
-            ]
-        )
-    )
+    return _halves(_hashes(texts, DIGEST_BYTES))
 
 
 def order_keys(
@@ -57,20 +49,21 @@ def order_keys(
 
 def held_out(texts: TextBatch, per_mille: int) -> np.ndarray:
     """Which texts belong to the validation split; bool [n]."""
-    view, bounds = memoryview(texts.data), texts.offsets.tolist()
-    blake2b = hashlib.blake2b
-    first8 = b"".join(
-        [
-            blake2b(view[a:b], digest_size=8).digest()
-            for a, b in zip(bounds, bounds[1:], strict=False)
-        ]
-    )
-    return np.frombuffer(first8, ">u8") % np.uint64(1000) < per_mille
+    return np.frombuffer(_hashes(texts, 8), ">u8") % np.uint64(1000) < per_mille
 
 
 def as_bytes(halves: np.ndarray) -> bytes:
     """The digests of uint64 [n, 2], as they were, one after the other."""
     return np.ascontiguousarray(halves).astype(">u8").tobytes()
+
+
+def _hashes(texts: TextBatch, size: int) -> bytes:
+    """BLAKE2b of each text, `size` bytes each, one after the other."""
+    view = memoryview(texts.data)
+    blake2b = hashlib.blake2b
+    return b"".join(
+        [blake2b(view[a:b], digest_size=size).digest() for a, b in pairwise(texts.offsets.tolist())]
+    )
 
 
 def _halves(joined: bytes) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import apache_beam as beam
 import numpy as np
 import orjson
+from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, quality, readers, records, storage
 from transforms.documents import BadRow, Piece, RowBatch, TextBatch
@@ -251,6 +252,7 @@ class Scan(beam.PTransform):
 
     settings: ScanSettings
 
+    @no_annotations
     def expand(self, pieces: beam.PCollection[Piece]) -> Scanned:
         """Wires the scan."""
         outputs = pieces | "ScanPiece" >> beam.ParDo(_ScanPiece(self.settings)).with_output_types(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import apache_beam as beam
 import numpy as np
 import orjson
+from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, readers, records, storage
 from transforms.documents import Piece, RowBatch, TextBatch
@@ -244,6 +245,7 @@ class Tokenize(beam.PTransform):
 
     settings: TokenizeSettings
 
+    @no_annotations
     def expand(self, inputs: dict[str, beam.PCollection]) -> Tokenized:
         """Wires the join by piece."""
         outputs = (

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
-import orjson
+from apache_beam.typehints.decorators import no_annotations
 
 from transforms import records, storage
 from transforms.errors import InternalError
@@ -223,6 +224,7 @@ class WriteShards(beam.PTransform):
 
     settings: WriteSettings
 
+    @no_annotations
     def expand(self, inputs: dict[str, beam.PCollection]) -> beam.PCollection[ShardInfo]:
         """Wires the grouping by shard."""
         grouped = (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 
 from tests.shared import needs_shared
 from tests.tokenizers import samples
@@ -96,6 +96,16 @@ def test_bos_inside_of_a_text_is_an_internal_error(tmp_path, make):
     encoder = make(replace(prepared, bos_id=letter), tokenizer_json)
     with pytest.raises(InternalError, match="bos"):
         encode(encoder, "zzz")
+
+
+@both
+def test_no_control_tokens_are_put_around_a_text(tmp_path, make):
+    tokenizer = samples.small_tokenizer()
+    template = {"single": "<s> $A </s>", "special_tokens": [("<s>", 0), ("</s>", 1)]}
+    tokenizer.post_processor = processors.TemplateProcessing(**template)
+    assert tokenizer.encode("ab").ids[0] == 0
+    [ids] = encode(make(*prepare(samples.small_spec(tmp_path, tokenizer))), "ab")
+    assert not {0, 1} & set(ids)
 
 
 def ready(tmp_path, backend: str):

@@ -89,7 +89,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def to_rows(batch: pa.RecordBatch, first_row: int, spec: SourceSpec) -> RowBatch:
     """Rows of a record batch whose columns passed `check_columns`, numbered from `first_row`."""
-    texts = _column(batch, spec.text_column).cast(pa.large_binary())
+    texts = column_of(batch, spec.text_column).cast(pa.large_binary())
     valid = _valid_text(texts, spec.max_doc_bytes)
     bad: list[BadRow] = []
     for place in np.flatnonzero(~valid).tolist():
@@ -100,7 +100,7 @@ def to_rows(batch: pa.RecordBatch, first_row: int, spec: SourceSpec) -> RowBatch
         texts = texts.take(pa.array(good))
     ids = None
     if spec.id_column is not None:
-        ids = _column(batch, spec.id_column).cast(pa.string()).take(pa.array(good)).to_pylist()
+        ids = column_of(batch, spec.id_column).cast(pa.string()).take(pa.array(good)).to_pylist()
     return RowBatch((first_row + good).astype(np.uint32), text_batch(texts), ids, bad)
 
 
@@ -120,7 +120,8 @@ def text_batch(texts: pa.LargeBinaryArray) -> TextBatch:
     return TextBatch(data, offsets - start)
 
 
-def _column(batch: pa.RecordBatch, column: str) -> pa.Array:
+def column_of(batch: pa.RecordBatch, column: str) -> pa.Array:
+    """The values of a column that `check_columns` found."""
     path = field_path(batch.schema, column)
     if path is None:
         raise KeyError(column)

@@ -14,7 +14,8 @@ class FilesInput:
 class HubInput:
     """A Hugging Face dataset, streamed; `repo` may also be a local dataset folder.
 
-    `revision` is what the recipe says until launch, and the resolved commit from then on.
+    `revision` is what the recipe says until launch, and the resolved commit from then on;
+    `only_columns` is found at launch: the columns to ask for, where the format can leave out others.
     """
 
     repo: str
@@ -23,6 +24,7 @@ class HubInput:
     split: str = "train"
     revision: str | None = None
     gated: bool = False
+    only_columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

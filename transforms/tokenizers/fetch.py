@@ -2,25 +2,22 @@
 
 from pathlib import Path
 
+from transforms import storage
 from transforms.errors import TokenizerError
 
 
 def read(location: str) -> bytes:
-    """The bytes of a local file or, with a scheme such as `gs://`, of an object.
+    """The bytes of a file, local or with a scheme such as `gs://`.
 
     Raises:
-      TokenizerError: a local file that cannot be read; names it.
+      TokenizerError: it cannot be read; names it.
     """
-    if "://" in location:
-        # Object stores drag in a large client library that a local run has no use for.
-        from transforms.storage import read_bytes
-
-        return read_bytes(location)
     try:
-        return Path(location).read_bytes()
+        return storage.read_bytes(location)
     except OSError as error:
         raise TokenizerError(
-            f"tokenizer file {location} cannot be read ({error.strerror}): check `tokenizer.file`"
+            f"tokenizer file {location} cannot be read ({error.strerror or error}): "
+            f"check its path and your access to it"
         ) from error
 
 

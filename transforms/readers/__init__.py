@@ -1,0 +1,65 @@
+"""Reading: whatever a source's input is, a piece gives batches of rows."""
+
+from collections.abc import Callable, Iterator
+
+from transforms.documents import Piece, RowBatch
+from transforms.errors import DamagedFileError
+from transforms.readers.compressed import read_compressed_jsonl
+from transforms.readers.hub import read_hub
+from transforms.readers.jsonl import read_jsonl
+from transforms.readers.landed import land_rows, read_landed
+from transforms.readers.parquet import read_parquet
+from transforms.readers.rows import NOTE_DAMAGED, FileNote
+from transforms.readers.spec import SourceSpec
+from transforms.readers.synthetic import read_synthetic
+
+__all__ = ["LARGE_COMPRESSED_BYTES", "FileNote", "land", "needs_landing", "read"]
+
+LARGE_COMPRESSED_BYTES = 32_000_000
+
+_Reader = Callable[[Piece, SourceSpec], Iterator[RowBatch | FileNote]]
+_READERS: dict[str, _Reader] = {
+    "jsonl": read_jsonl,
+    "compressed_jsonl": read_compressed_jsonl,
+    "parquet": read_parquet,
+    "hub": read_hub,
+    "synthetic": read_synthetic,
+    "landed": read_landed,
+}
+
+
+def read(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch | FileNote]:
+    """Rows of a piece, and notes of damage that was passed over.
+
+    Rows are numbered from 0 within the piece. Reading again gives the same rows.
+
+    Raises:
+      DamagedFileError: a file is damaged and the source says `on_bad_file: fail`; otherwise the
+        rows before the damage are given, then a note.
+      SourceError: the input is not as the recipe says.
+    """
+    try:
+        yield from _READERS[piece.kind](piece, spec)
+    except DamagedFileError as error:
+        if spec.on_bad_file == "fail":
+            raise
+        yield FileNote(piece.path, NOTE_DAMAGED, str(error))
+
+
+def needs_landing(piece: Piece, size: int) -> bool:
+    """Whether a piece should be landed first, as it is costly to read twice or one long task.
+
+    Args:
+      size: bytes of the piece's file.
+    """
+    large = piece.kind == "compressed_jsonl" and size > LARGE_COMPRESSED_BYTES
+    return piece.kind == "hub" or large
+
+
+def land(piece: Piece, spec: SourceSpec, work_dir: str) -> Iterator[Piece]:
+    """Reads a piece once and yields the pieces that hold its rows under `<work_dir>/landed`.
+
+    Raises:
+      DamagedFileError, SourceError: as `read`.
+    """
+    yield from land_rows(read(piece, spec), piece, work_dir)

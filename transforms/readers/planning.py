@@ -1,0 +1,293 @@
+"""Launch: what a source's input consists of, checked as far as a look at it allows."""
+
+import hashlib
+import math
+import os
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import orjson
+
+from transforms import storage
+from transforms.documents import Piece, piece_number
+from transforms.errors import DamagedFileError, SourceError
+from transforms.readers import compressed, hub, jsonl, parquet
+from transforms.readers.columns import no_such_column
+from transforms.readers.rows import NOTE_DAMAGED, FileNote
+from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+
+PIECE_BYTES = 4 << 20
+SYNTHETIC_PIECE_DOCUMENTS = 1000
+FIRST_ROWS = 8
+
+_PEEKED_BYTES = 1 << 20
+_PEEKED_FILES = 8
+_CONCURRENT_LOOKS = 16
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a source will be read.
+
+    Attributes:
+      pieces: in the order of the files' paths, numbered on from the number given.
+      spec: the source; a hub's revision is resolved to a commit.
+      chosen, total: files or dataset shards to read, and there are.
+      inputs: path and bytes of each chosen file; empty for a hub, which `spec` pins, and for
+        generated documents.
+      skipped: damaged files that are left out.
+      warnings: one line each.
+    """
+
+    pieces: list[Piece]
+    spec: SourceSpec
+    chosen: int
+    total: int
+    inputs: list[tuple[str, int]]
+    skipped: list[FileNote]
+    warnings: list[str]
+
+
+def offline(spec: SourceSpec) -> SourceSpec:
+    """The source with a hub's documents replaced by generated ones; others as they are."""
+    return replace(spec, input=SyntheticInput()) if isinstance(spec.input, HubInput) else spec
+
+
+def plan(
+    source_index: int, spec: SourceSpec, first_number: int, piece_bytes: int = PIECE_BYTES
+) -> Plan:
+    """Plans the pieces of a source.
+
+    Args:
+      source_index: its place in the recipe.
+      first_number: parents of its piece numbers count from here (see `piece_number`).
+      piece_bytes: of text, about, in a piece; no output byte depends on it.
+
+    Raises:
+      SourceError: nothing matches, a column is missing or of a wrong type, the first texts are all
+        empty, or the dataset cannot be had.
+      DamagedFileError: a file is of no known format or has a damaged footer or start, and the
+        source says `on_bad_file: fail`.
+    """
+    if isinstance(spec.input, FilesInput):
+        return _plan_files(source_index, spec, spec.input, first_number, piece_bytes)
+    if isinstance(spec.input, HubInput):
+        return _plan_hub(source_index, spec, spec.input, first_number)
+    return _plan_synthetic(source_index, spec, spec.input, first_number)
+
+
+def _plan_synthetic(
+    source: int, spec: SourceSpec, synthetic: SyntheticInput, first_number: int
+) -> Plan:
+    starts = range(0, synthetic.documents, SYNTHETIC_PIECE_DOCUMENTS)
+    pieces = [
+        Piece(
+            piece_number(first_number + k),
+            source,
+            "synthetic",
+            f"synthetic {spec.domain} documents",
+            start,
+            min(start + SYNTHETIC_PIECE_DOCUMENTS, synthetic.documents),
+        )
+        for k, start in enumerate(starts)
+    ]
+    return Plan(pieces, spec, 1, 1, [], [], [])
+
+
+def _plan_hub(source: int, spec: SourceSpec, wanted: HubInput, first_number: int) -> Plan:
+    found = hub.probe(spec, wanted)
+    chosen = choose([posixpath.basename(name) for name in found.shards], spec.read_fraction)
+    pieces = [
+        Piece(
+            piece_number(first_number + k),
+            source,
+            "hub",
+            found.shards[shard],
+            shard,
+            shard + 1,
+        )
+        for k, shard in enumerate(chosen)
+    ]
+    resolved = replace(spec, input=found.input)
+    return Plan(pieces, resolved, len(chosen), len(found.shards), [], [], [])
+
+
+def _plan_files(
+    source: int, spec: SourceSpec, files: FilesInput, first_number: int, piece_bytes: int
+) -> Plan:
+    matched = _matched(spec, files)
+    names = _below_common_folder([path for path, _ in matched])
+    chosen = [matched[k] for k in choose(names, spec.read_fraction)]
+    with ThreadPoolExecutor(_CONCURRENT_LOOKS) as pool:
+        looks = list(pool.map(lambda entry: _look(*entry, spec, piece_bytes), chosen))
+    pieces: list[Piece] = []
+    for (path, _), look in zip(chosen, looks, strict=True):
+        for start, stop in look.ranges:
+            number = piece_number(first_number + len(pieces))
+            pieces.append(Piece(number, source, look.kind, path, start, stop))
+    skipped = [
+        FileNote(path, NOTE_DAMAGED, look.damage)
+        for (path, _), look in zip(chosen, looks, strict=True)
+        if look.damage
+    ]
+    warnings = [
+        f"source {spec.name!r}: {path} is empty (0 bytes)" for path, size in chosen if not size
+    ]
+    texts = [
+        path
+        for (path, _), look in zip(chosen, looks, strict=True)
+        if look.ranges and look.kind != "parquet"
+    ]
+    warnings += _check_first_rows(texts, spec)
+    return Plan(pieces, spec, len(chosen), len(matched), chosen, skipped, warnings)
+
+
+def _matched(spec: SourceSpec, files: FilesInput) -> list[tuple[str, int]]:
+    matched: dict[str, int] = {}
+    for glob in files.globs:
+        found = storage.expand(glob)
+        if not found:
+            is_folder = not storage.is_remote(glob) and os.path.isdir(glob)
+            hint = f"is a folder: give {glob}/*" if is_folder else "matches no file: check the path"
+            raise SourceError(f"source {spec.name!r}: {glob} {hint}")
+        matched.update(found)
+    return sorted(matched.items())
+
+
+def _below_common_folder(paths: list[str]) -> list[str]:
+    """The paths, less the folder that they share."""
+    folders = [storage.parent(path).split("/") for path in paths]
+    shared = 0
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared += 1
+    return ["/".join(path.split("/")[shared:]) for path in paths]
+
+
+def choose(names: Sequence[str], fraction: float) -> list[int]:
+    """Places of the names to read: those whose hash falls below the fraction, at least one."""
+    keys = [
+        int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big") / 2**64
+        for name in names
+    ]
+    chosen = [k for k, key in enumerate(keys) if key < fraction]
+    return chosen or [min(range(len(names)), key=lambda k: keys[k])]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a file turned out to be."""
+
+    kind: str
+    ranges: list[tuple[int, int]]
+    damage: str = ""
+
+
+def _look(path: str, size: int, spec: SourceSpec, piece_bytes: int) -> _Look:
+    try:
+        kind = compressed.sniff(storage.read_range(path, 0, compressed.HEAD_BYTES), path)
+        if kind == compressed.PARQUET:
+            return _Look("parquet", parquet.row_group_ranges(path, spec, piece_bytes))
+        if kind == compressed.TEXT:
+            return _Look("jsonl", _byte_ranges(size, piece_bytes))
+        return _Look("compressed_jsonl", [(0, 0)])
+    except DamagedFileError as error:
+        if spec.on_bad_file == "fail":
+            raise
+        return _Look("damaged", [], str(error))
+
+
+def _byte_ranges(size: int, piece_bytes: int) -> list[tuple[int, int]]:
+    count = math.ceil(size / piece_bytes)
+    bounds = [size * k // count for k in range(count + 1)] if count else []
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def _check_first_rows(paths: list[str], spec: SourceSpec) -> list[str]:
+    """Checks the columns on the first objects of the first file that has any.
+
+    Returns:
+      Warnings.
+
+    Raises:
+      SourceError: none of them has the text column, or all texts are empty.
+    """
+    warnings: list[str] = []
+    for path in paths[:_PEEKED_FILES]:
+        lines = _first_lines(path, spec)
+        if lines and lines[0].strip() == b"[":
+            warnings.append(
+                f"source {spec.name!r}: {path} looks like a JSON array: every line must be a JSON "
+                f"object; convert it with: jq -c '.[]' {path}"
+            )
+        objects = _first_objects(lines)
+        if objects:
+            _check_objects(objects, path, spec)
+            break
+    return warnings
+
+
+def _first_lines(path: str, spec: SourceSpec) -> list[bytes]:
+    with storage.open_read(path) as file:
+        head = file.read(compressed.HEAD_BYTES)
+        file.seek(0)
+        if compressed.sniff(head, path) == compressed.TEXT:
+            start = file.read(_PEEKED_BYTES)
+            whole = len(start) < _PEEKED_BYTES
+        else:
+            start, whole = _start_of_stream(file, path, spec)
+    lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return lines if whole else lines[:-1]
+
+
+def _start_of_stream(file, path: str, spec: SourceSpec) -> tuple[bytes, bool]:
+    start = b""
+    try:
+        for block in compressed.DecompressedStream(file, path):
+            start += block
+            if len(start) >= _PEEKED_BYTES:
+                return start, False
+    except DamagedFileError:
+        if spec.on_bad_file == "fail":
+            raise
+        return start, False
+    return start, True
+
+
+def _first_objects(lines: list[bytes]) -> list[dict]:
+    objects: list[dict] = []
+    for line in lines:
+        try:
+            values = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(values, dict):
+            objects.append(values)
+        if len(objects) == FIRST_ROWS:
+            break
+    return objects
+
+
+def _check_objects(objects: list[dict], path: str, spec: SourceSpec) -> None:
+    texts = list(_values(objects, spec.text_column))
+    if not texts:
+        names = dict.fromkeys(name for values in objects for name in values)
+        raise no_such_column(spec, path, spec.text_column, names)
+    if len(objects) == FIRST_ROWS and not any(
+        text.strip() if isinstance(text, str) else text for text in texts
+    ):
+        raise SourceError(
+            f"source {spec.name!r}: {path}: column {spec.text_column!r} is empty in the first "
+            f"{len(objects)} rows: wrong column? the columns are: {', '.join(objects[0])}"
+        )
+
+
+def _values(objects: list[dict], column: str) -> Iterator[object]:
+    for values in objects:
+        try:
+            yield jsonl.lookup(values, column)
+        except KeyError:
+            continue
