@@ -91,12 +91,12 @@ def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
     from beam_pipeline import recipe as recipes
     from beam_pipeline.launch import source_spec
     from beam_pipeline.train_tokenizer import train_from_sources
-    from transforms import readers
+    from transforms.readers import planning
 
     path = recipes.find(arguments.recipe)
     recipe = recipes.load(path)
     specs = [source_spec(recipe, source, path) for source in recipe.sources]
     if arguments.offline:
-        specs = [readers.offline(spec) for spec in specs]
+        specs = [planning.offline(spec) for spec in specs]
     train_from_sources(specs, arguments.vocab_size, arguments.output)
     return 0

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 import orjson
-from transforms.readers.planning import Plan, plan
 
 from beam_pipeline import recipe as recipes
 from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, TOKENIZER, CorpusFacts, versions
@@ -20,6 +19,8 @@ from transforms.errors import OutputError
 from transforms.kernels.minhash import Signer, candidate_probability
 from transforms.land import write_pieces
 from transforms.near_dedup import NearDedupSettings
+from transforms.readers import planning
+from transforms.readers.planning import Plan
 from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
 from transforms.scan import ScanSettings
 from transforms.tokenize import TokenizeSettings
@@ -93,7 +94,7 @@ def launch(
     rules = tuple(_rules(source) for source in recipe.sources)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     if offline:
-        specs = [readers.offline(spec) for spec in specs]
+        specs = [planning.offline(spec) for spec in specs]
     tokenizer, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path, backend))
     plans = plan_sources(specs, piece_bytes)
     specs = [planned.spec for planned in plans]
@@ -170,7 +171,7 @@ def plan_sources(specs: list[SourceSpec], piece_bytes: int) -> list[Plan]:
     plans: list[Plan] = []
     number = 0
     for place, spec in enumerate(specs):
-        plans.append(plan(place, spec, number, piece_bytes))
+        plans.append(planning.plan(place, spec, number, piece_bytes))
         number += len(plans[-1].pieces)
     return plans
 
@@ -251,7 +252,7 @@ def _remarks(recipe: Recipe, plans: list[Plan], reason: str) -> tuple[str, ...]:
     if reason:
         remarks.append(reason)
     for planned in plans:
-        remarks += [f"{planned.spec.name}: {warning}" for warning in planned.warnings]
+        remarks += planned.warnings
     return tuple(remarks)
 
 
@@ -333,6 +334,9 @@ def _settings(
             inputs_chosen=tuple((planned.chosen, planned.total) for planned in plans),
             tokenizer=tokenizer,
             filter_config_hash=quality.filter_config_hash(dict(zip(names, rules, strict=True))),
+            skipped=tuple(
+                (note.path, note.kind, note.detail) for planned in plans for note in planned.skipped
+            ),
             offline=offline,
             versions=versions(),
         ),

@@ -26,6 +26,7 @@ class CorpusFacts:
     Attributes:
       recipe: as `Recipe.canonical` gives it.
       inputs_chosen: by source, (read, all) files or dataset shards.
+      skipped: (path, kind, detail) of damaged files that launch left out.
       offline: hub sources were replaced by generated documents.
     """
 
@@ -35,6 +36,7 @@ class CorpusFacts:
     inputs_chosen: tuple[tuple[int, int], ...]
     tokenizer: PreparedTokenizer
     filter_config_hash: str
+    skipped: tuple[tuple[str, str, str], ...]
     offline: bool
     versions: dict[str, str]
 
@@ -124,7 +126,8 @@ def _common(
         "offline_synthetic": facts.offline,
         "ledger": ledger,
         "damaged_files": [
-            {"file": path, "kind": kind, "detail": detail} for path, kind, detail in sorted(notes)
+            {"file": path, "kind": kind, "detail": detail}
+            for path, kind, detail in sorted({*facts.skipped, *notes})
         ],
         "recipe": recipe,
         "recipe_sha256": facts.recipe_sha256,

@@ -28,7 +28,8 @@ class _Land(beam.DoFn):
     folder: str
 
     def process(self, piece: Piece) -> Iterator[Piece]:
-        if readers.needs_landing(piece):
+        size = storage.size(piece.path) if piece.kind == "compressed_jsonl" else 0
+        if readers.needs_landing(piece, size):
             yield from readers.land(piece, self.sources[piece.source], self.folder)
         else:
             yield piece

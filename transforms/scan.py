@@ -176,7 +176,7 @@ class _Tally:
             return
         excerpt = raw[: 4 * SAMPLE_CHARACTERS].decode(errors="replace")[:SAMPLE_CHARACTERS]
         row_in_file = self._piece.rows_before + row
-        shown = {"reason": outcome, "file": self._piece.path, "row": row_in_file, "text": excerpt}
+        shown = {"reason": outcome, "file": self._piece.name(), "row": row_in_file, "text": excerpt}
         sampled.append((key, orjson.dumps(shown)))
         sampled.sort()
         del sampled[REJECTS_PER_REASON:]

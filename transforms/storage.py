@@ -12,9 +12,12 @@ import shutil
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from apache_beam.io.filesystems import FileSystems
 
 Buffer = bytes | bytearray | memoryview
 
@@ -171,7 +174,7 @@ def save_array(path: str, array: np.ndarray) -> None:
     write_whole(path, buffer.getbuffer())
 
 
-def _filesystems():
+def _filesystems() -> type["FileSystems"]:
     from apache_beam.io.filesystems import FileSystems
 
     return FileSystems

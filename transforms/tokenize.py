@@ -185,7 +185,7 @@ def _check_unchanged(piece: Piece, texts: TextBatch, expected: np.ndarray) -> No
 
 def _changed(piece: Piece) -> str:
     return (
-        f"{piece.path} changed while the job ran: the second read does not give the texts of the "
+        f"{piece.name()} changed while the job ran: the second read does not give the texts of the "
         "first; build again from files that stand still"
     )
 

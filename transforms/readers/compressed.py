@@ -1,7 +1,7 @@
 """What a file is by its first bytes, and streams of gzip and zstd read to their very end."""
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO, Protocol
 
 import zstandard

@@ -30,9 +30,7 @@ _SCHEMA = pa.schema(
 _NOTES = b"notes"
 
 
-def land_rows(
-    rows: Iterable[RowBatch | FileNote], piece: Piece, work_dir: str
-) -> Iterator[Piece]:
+def land_rows(rows: Iterable[RowBatch | FileNote], piece: Piece, work_dir: str) -> Iterator[Piece]:
     """Writes the rows of a piece as landed pieces of about `LANDED_BYTES` of text.
 
     Names and bytes are the same each time, so a repeated landing overwrites itself.

@@ -1,4 +1,4 @@
-r"""Cuts streams of bytes into lines, which end at `\n` only, in memory bounded by a line's limit."""
+r"""Streams of bytes cut into lines, which end at `\n` only, in bounded memory."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

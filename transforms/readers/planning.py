@@ -1,12 +1,14 @@
 """Launch: what a source's input consists of, checked as far as a look at it allows."""
 
 import hashlib
+import itertools
 import math
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 import orjson
 
@@ -203,7 +205,7 @@ def _look(path: str, size: int, spec: SourceSpec, piece_bytes: int) -> _Look:
 def _byte_ranges(size: int, piece_bytes: int) -> list[tuple[int, int]]:
     count = math.ceil(size / piece_bytes)
     bounds = [size * k // count for k in range(count + 1)] if count else []
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(itertools.pairwise(bounds))
 
 
 def _check_first_rows(paths: list[str], spec: SourceSpec) -> list[str]:
@@ -218,12 +220,12 @@ def _check_first_rows(paths: list[str], spec: SourceSpec) -> list[str]:
     warnings: list[str] = []
     for path in paths[:_PEEKED_FILES]:
         lines = _first_lines(path, spec)
-        if lines and lines[0].strip() == b"[":
+        objects = _first_objects(lines)
+        if not objects and b"".join(lines[:FIRST_ROWS]).lstrip().startswith(b"["):
             warnings.append(
                 f"source {spec.name!r}: {path} looks like a JSON array: every line must be a JSON "
                 f"object; convert it with: jq -c '.[]' {path}"
             )
-        objects = _first_objects(lines)
         if objects:
             _check_objects(objects, path, spec)
             break
@@ -243,7 +245,7 @@ def _first_lines(path: str, spec: SourceSpec) -> list[bytes]:
     return lines if whole else lines[:-1]
 
 
-def _start_of_stream(file, path: str, spec: SourceSpec) -> tuple[bytes, bool]:
+def _start_of_stream(file: BinaryIO, path: str, spec: SourceSpec) -> tuple[bytes, bool]:
     start = b""
     try:
         for block in compressed.DecompressedStream(file, path):

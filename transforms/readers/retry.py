@@ -82,7 +82,10 @@ def retry_after(error: BaseException) -> float | None:
 def _loaded(classes: dict[str, tuple[str, ...]]) -> tuple[type[BaseException], ...]:
     modules = ((sys.modules.get(module), names) for module, names in classes.items())
     return tuple(
-        getattr(module, name) for module, names in modules for name in names if hasattr(module, name)
+        getattr(module, name)
+        for module, names in modules
+        for name in names
+        if hasattr(module, name)
     )
 
 

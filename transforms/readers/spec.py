@@ -15,7 +15,8 @@ class HubInput:
     """A Hugging Face dataset, streamed; `repo` may also be a local dataset folder.
 
     `revision` is what the recipe says until launch, and the resolved commit from then on;
-    `only_columns` is found at launch: the columns to ask for, where the format can leave out others.
+    `only_columns` is found at launch: the columns to ask for, where the format can leave out the
+    rest.
     """
 
     repo: str

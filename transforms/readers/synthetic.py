@@ -18,26 +18,18 @@ NEAR_EVERY = 53
 FEWEST_WORDS, MOST_WORDS = 60, 400
 REPLACED_SHARE = 0.05
 
-# Each vocabulary is such that any text of it passes the filter of its domain.
-VOCABULARIES: dict[str, tuple[str, ...]] = {
-    "web": tuple(
-        "river market winter garden people station morning history window travel kitchen music "
-        "village paper summer island teacher bridge forest letter".split()
-    ),
-    "synthetic": tuple(
-        "lesson example students chapter energy system theory reason nature method question "
-        "answer science society measure process structure concept results history".split()
-    ),
-    "code": tuple(
-        "def return self.value for item in range(count): if index else: while True: "
-        "result.append(item) import os class Reader: print(name) None yield total += 1 "
-        "assert len(rows) == size".split()
-    ),
-    "math": tuple(
-        r"let $x=3$ $y^2$ \frac{1}{2} \sum_{k=1} then n=10 so f(x)=7 hence $a+b=12$ the root "
-        r"x^2+1=5 is 42 and $z$ \frac{3}{4} equals 100".split()
-    ),
+# Each is such that any text of it passes the filter of its domain.
+_WORDS = {
+    "web": "river market winter garden people station morning history window travel kitchen "
+    "music village paper summer island teacher bridge forest letter",
+    "synthetic": "lesson example students chapter energy system theory reason nature method "
+    "question answer science society measure process structure concept results history",
+    "code": "def return self.value for item in range(count): if index else: while True: "
+    "result.append(item) import os class Reader: print(name) yield total += len(rows)",
+    "math": r"let $x=3$ $y^2$ \frac{1}{2} \sum_{k=1} then n=10 so f(x)=7 hence $a+b=12$ the root "
+    r"x^2+1=5 is 42 and $z$ \frac{3}{4} equals",
 }
+VOCABULARIES = {domain: tuple(words.split()) for domain, words in _WORDS.items()}
 
 _STEP_DOCUMENTS = BATCH_BYTES // (MOST_WORDS * 8)
 
