@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transforms.readers.planning import plan
 
 from transforms import readers, storage
 from transforms.documents import RowBatch
 from transforms.errors import SourceError
+from transforms.readers.planning import plan
 from transforms.readers.spec import SourceSpec
 
-PIECE_BYTES = 8 << 20
 MAX_BYTES = 256 << 20
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")
 
@@ -74,14 +73,14 @@ def train_from_sources(
     share = max_bytes // len(specs)
     texts = (text for place, spec in enumerate(specs) for text in _texts(place, spec, share))
     tokenizer = train(_not_empty(texts), vocab_size)
-    storage.write_whole(output_path, tokenizer.to_str(pretty=True).encode())
+    storage.write_whole(output_path, tokenizer.to_str().encode())
     return tokenizer
 
 
 def _texts(place: int, spec: SourceSpec, max_bytes: int) -> Iterator[str]:
     """The first documents of a source, up to the one that reaches the limit."""
     left = max_bytes
-    planned = plan(place, spec, 0, PIECE_BYTES)
+    planned = plan(place, spec, 0)
     for piece in planned.pieces:
         for batch in readers.read(piece, planned.spec):
             if not isinstance(batch, RowBatch):

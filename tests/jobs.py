@@ -11,6 +11,8 @@ import yaml
 
 from beam_pipeline.run import build_corpus
 
+DEMO = Path(__file__).resolve().parents[1] / "beam_pipeline" / "recipes" / "demo"
+
 # Worker processes of this mode import the packages anew, as workers elsewhere do.
 PROCESSES = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
 

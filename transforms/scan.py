@@ -175,8 +175,13 @@ class _Tally:
         if len(sampled) == REJECTS_PER_REASON and key > sampled[-1][0]:
             return
         excerpt = raw[: 4 * SAMPLE_CHARACTERS].decode(errors="replace")[:SAMPLE_CHARACTERS]
-        row_in_file = self._piece.rows_before + row
-        shown = {"reason": outcome, "file": self._piece.name(), "row": row_in_file, "text": excerpt}
+        shown = {
+            "reason": outcome,
+            "file": self._piece.name(),
+            "from_byte": self._piece.start if self._piece.kind == "jsonl" else 0,
+            "row": self._piece.rows_before + row,
+            "text": excerpt,
+        }
         sampled.append((key, orjson.dumps(shown)))
         sampled.sort()
         del sampled[REJECTS_PER_REASON:]

@@ -38,16 +38,17 @@ def read_parquet(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch]:
     row = 0
     with _named_damage(piece.path), _open(piece.path) as file:
         columns.check_columns(file.schema_arrow, spec, piece.path)
-        groups = list(range(piece.start, piece.stop))
-        batches = file.iter_batches(
-            batch_size=_batch_rows(file, groups, spec.text_column),
-            row_groups=groups,
-            columns=[name for name in (spec.text_column, spec.id_column) if name is not None],
-            use_threads=False,
-        )
-        for batch in batches:
-            yield columns.to_rows(batch, row, spec)
-            row += batch.num_rows
+        for group in range(piece.start, piece.stop):
+            # One row group at a time: damage in one takes no rows of those before with it.
+            batches = file.iter_batches(
+                batch_size=_batch_rows(file, group, spec.text_column),
+                row_groups=[group],
+                columns=[name for name in (spec.text_column, spec.id_column) if name is not None],
+                use_threads=False,
+            )
+            for batch in batches:
+                yield columns.to_rows(batch, row, spec)
+                row += batch.num_rows
 
 
 def row_group_ranges(path: str, spec: SourceSpec, piece_bytes: int) -> list[tuple[int, int]]:
@@ -78,7 +79,12 @@ def _open(path: str) -> Iterator[pq.ParquetFile]:
         source = pa.PythonFile(storage.open_read(path), mode="r")
     else:
         source = pa.memory_map(path)
-    with source, pq.ParquetFile(source, page_checksum_verification=True) as file:
+    with (
+        source,
+        pq.ParquetFile(
+            source, pre_buffer=storage.is_remote(path), page_checksum_verification=True
+        ) as file,
+    ):
         yield file
 
 
@@ -88,8 +94,8 @@ def _text_bytes(file: pq.ParquetFile, group: int, column: str) -> int:
     return sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
 
 
-def _batch_rows(file: pq.ParquetFile, groups: list[int], column: str) -> int:
+def _batch_rows(file: pq.ParquetFile, group: int, column: str) -> int:
     """Rows that hold about `BATCH_BYTES` of text."""
-    text = sum(_text_bytes(file, group, column) for group in groups)
-    count = sum(file.metadata.row_group(group).num_rows for group in groups)
+    count = file.metadata.row_group(group).num_rows
+    text = _text_bytes(file, group, column)
     return max(1, min(BATCH_ROWS, BATCH_BYTES * count // max(1, text)))

@@ -1,0 +1,1 @@
+"""corpusbeam beside its peers: inputs, contenders, floors and the table."""
