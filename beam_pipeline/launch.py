@@ -1,5 +1,6 @@
 """Everything that is settled, checked and written before a corpus job starts."""
 
+import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -135,7 +136,11 @@ def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
     if source.files is not None:
         given = FilesInput(tuple(recipes.beside(recipe_path, path) for path in source.files))
     elif source.huggingface is not None:
-        given = HubInput(**source.huggingface.model_dump())
+        hub = source.huggingface
+        local = recipes.beside(recipe_path, hub.repo)
+        given = HubInput(
+            **{**hub.model_dump(), "repo": local if os.path.isdir(local) else hub.repo}
+        )
     else:
         assert source.synthetic is not None
         given = SyntheticInput(source.synthetic.documents)

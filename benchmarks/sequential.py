@@ -58,7 +58,7 @@ class Recipe:
     def key(self, purpose: str, document: Document) -> bytes:
         """Place of a document in one of the orders."""
         name = self.sources[document.source]["name"]
-        salt = f"{self.seed}\0{purpose}\0{name}\0".encode()
+        salt = f"{self.seed}\0{purpose}\0{name}\0{0}\0".encode()
         return hashlib.blake2b(salt + document.digest, digest_size=16).digest()
 
     def preference(self, document: Document) -> tuple[int, bytes]:
@@ -132,7 +132,8 @@ def choose(documents: list[Document], tokens: int, recipe: Recipe) -> list[Docum
 def write(documents: list[Document], folder: Path, recipe: Recipe) -> int:
     """Shuffles, packs and writes a split; how many tokens its documents take."""
     folder.mkdir(parents=True, exist_ok=True)
-    keyed = sorted((recipe.key("shuffle", document), document) for document in documents)
+    keys = [recipe.key("shuffle", document) for document in documents]
+    keyed = sorted(zip(keys, documents, strict=True), key=lambda pair: pair[0])
     tokens = sum(cost(document, recipe) for document in documents)
     shards = -(-tokens // recipe.tokens_per_shard)
     ranges = [int.from_bytes(key[:4], "big") * shards >> 32 for key, _ in keyed]

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from tests import jobs
 from tests.jobs import build, recipe_of, source_of
@@ -140,3 +143,51 @@ def test_a_very_long_line_is_a_document_like_others(tmp_path):
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     corpus = build(tmp_path, recipe_of([source_of("web", path)]))
     assert corpus.ledger()["read"] == corpus.ledger()["train"] + corpus.ledger().get("val", 0) == 3
+
+
+def test_a_hub_dataset_is_read_once_and_landed(tmp_path, monkeypatch):
+    """Several shards, a config, another column name, read through `datasets` itself."""
+    texts = [document("web", "web", k) for k in range(300)]
+    repo = tmp_path / "repo"
+    for k in range(3):
+        table = pa.table({"body": texts[k::3], "key": [f"{k}-{n}" for n in range(100)]})
+        path = repo / "fine" / f"part-{k}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, path, row_group_size=20)
+    (repo / "coarse").mkdir()
+    pq.write_table(pa.table({"other": ["x"]}), repo / "coarse" / "part.parquet")
+    configs = [{"config_name": name, "data_files": f"{name}/*"} for name in ("coarse", "fine")]
+    (repo / "README.md").write_text(f"---\n{yaml.safe_dump({'configs': configs})}---\n")
+    source = {
+        **source_of("web", "", text_column="body", id_column="key"),
+        "files": None,
+        # Relative to the recipe, as all paths.
+        "huggingface": {"repo": "../repo", "config": "fine"},
+    }
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    from_hub = build(tmp_path / "hub", recipe_of([source]))
+
+    rows = [{"body": text, "key": f"{n % 3}-{n // 3}"} for n, text in enumerate(texts)]
+    path = jobs.write_rows(tmp_path / "web.jsonl", rows)
+    local = source_of("web", path, text_column="body", id_column="key")
+    assert build(tmp_path / "files", recipe_of([local])).hashes() == from_hub.hashes()
+    assert not (from_hub.folder / "_work").exists()
+
+    source["text_column"] = "text"
+    with pytest.raises(SourceError, match=r"'text'.*body, key"):
+        build(tmp_path / "wrong", recipe_of([source]))
+
+
+def test_parquet_and_large_compressed_files_give_the_same_bytes(tmp_path, monkeypatch):
+    rows = [{"text": document("web", "web", k)} for k in range(400)]
+    plain = jobs.write_rows(tmp_path / "web.jsonl", rows)
+    packed = jobs.write_rows(tmp_path / "web.jsonl.gz", rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "web.parquet", row_group_size=37)
+    reference = build(tmp_path / "plain", recipe_of([source_of("web", plain)]))
+    parquet = recipe_of([source_of("web", tmp_path / "web.parquet")])
+    pieces = build(tmp_path / "parquet", parquet, "--piece_bytes=5000")
+    monkeypatch.setattr("transforms.readers.LARGE_COMPRESSED_BYTES", 1000)
+    monkeypatch.setattr("transforms.readers.landed.LANDED_BYTES", 20_000)
+    landed = build(tmp_path / "landed", recipe_of([source_of("web", packed)]))
+    assert pieces.hashes() == reference.hashes()
+    assert landed.hashes() == reference.hashes()

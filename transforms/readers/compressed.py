@@ -95,10 +95,13 @@ def read_compressed_jsonl(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch |
 
 
 class _Decoder(Protocol):
-    eof: bool
-    unused_data: bytes
+    @property
+    def eof(self) -> bool: ...
 
-    def decompress(self, data: bytes) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
 class DecompressedStream:

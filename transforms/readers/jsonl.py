@@ -8,6 +8,7 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -118,7 +119,7 @@ def _batch(
     return RowBatch(np.array(numbers, np.uint32), TextBatch.from_bytes(texts), ids, bad)
 
 
-def lookup(values: object, column: str) -> object:
+def lookup(values: object, column: str) -> Any:
     """The value of a column: a key as it stands, else a dotted path into objects.
 
     Raises:

@@ -67,11 +67,12 @@ def split_lines(blocks: Iterable[bytes], limit: int) -> Iterator[list[bytes] | O
             continue
         if parts:
             first = block.find(b"\n")
+            line = b"".join([*parts, block[:first]])
+            lines = block[first + 1 : end].split(b"\n") if end > first else []
             if pending + first > limit:
-                yield OverlongLine(b"".join([*parts, block[:first]])[:SAMPLE_BYTES])
-                lines = block[first + 1 : end].split(b"\n") if end > first else []
+                yield OverlongLine(line[:SAMPLE_BYTES])
             else:
-                lines = b"".join([*parts, block[:end]]).split(b"\n")
+                lines.insert(0, line)
         else:
             lines = block[:end].split(b"\n")
         if lines:

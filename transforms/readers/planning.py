@@ -123,7 +123,7 @@ def _plan_files(
     names = _below_common_folder([path for path, _ in matched])
     chosen = [matched[k] for k in choose(names, spec.read_fraction)]
     with ThreadPoolExecutor(_CONCURRENT_LOOKS) as pool:
-        looks = list(pool.map(lambda entry: _look(*entry, spec, piece_bytes), chosen))
+        looks = list(pool.map(lambda entry: _look(entry[0], entry[1], spec, piece_bytes), chosen))
     pieces: list[Piece] = []
     for (path, _), look in zip(chosen, looks, strict=True):
         for start, stop in look.ranges:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -79,7 +79,7 @@ def retry_after(error: BaseException) -> float | None:
     return None
 
 
-def _loaded(classes: dict[str, tuple[str, ...]]) -> tuple[type[BaseException], ...]:
+def _loaded(classes: Mapping[str, tuple[str, ...]]) -> tuple[type[BaseException], ...]:
     modules = ((sys.modules.get(module), names) for module, names in classes.items())
     return tuple(
         getattr(module, name)
@@ -100,7 +100,7 @@ class Retry:
       sleep, jitter: replaced by tests; jitter gives numbers from 0 to 1.
     """
 
-    attempts: int = 8
+    attempts: int = 12
     first: float = 1.0
     longest: float = 60.0
     sleep: Callable[[float], None] = time.sleep
@@ -154,7 +154,7 @@ def resume(open_tables: Callable[[], Iterator[pa.Table]], retry: Retry) -> Itera
                 if skipped < len(table):
                     delivered += len(table) - skipped
                     retry.progressed()
-                    yield table.slice(skipped)
+                    yield table
         except Exception as error:
             retry.wait(error)
             continue

@@ -40,7 +40,9 @@ def read_synthetic(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch]:
         indexes = range(start, min(piece.stop, start + _STEP_DOCUMENTS))
         texts = [document(spec.name, spec.domain, index).encode() for index in indexes]
         rows = np.arange(start, indexes.stop, dtype=np.uint32) - np.uint32(piece.start)
-        ids = [str(index) for index in indexes] if spec.id_column is not None else None
+        ids: list[str | None] | None = None
+        if spec.id_column is not None:
+            ids = [str(index) for index in indexes]
         yield RowBatch(rows, TextBatch.from_bytes(texts), ids)
 
 
