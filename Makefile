@@ -7,13 +7,13 @@ BIN := $(VENV)/bin
 # An installed package is newer than the metadata it was installed from.
 $(VENV)/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install -qq --upgrade pip
+	$(BIN)/pip install -qq --editable .
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/pip install --quiet --editable '.[test]'
-	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install -qq --editable '.[test]'
+	$(BIN)/pip install -qq $(TORCH)
 	touch $@
 
 # On Linux the default wheel of PyTorch brings several GB of CUDA; tests need none of it.
@@ -31,3 +31,14 @@ test: $(VENV)/.tested
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info
+
+.PHONY: bench
+
+# datatrove wants an environment of its own; without it: make bench BENCH_ARGS="--peers sequential"
+$(VENV)/datatrove/.installed: benchmarks/datatrove-requirements.txt $(VENV)/.installed
+	$(PYTHON) -m venv $(VENV)/datatrove
+	$(VENV)/datatrove/bin/pip install --quiet --requirement $<
+	touch $@
+
+bench: $(VENV)/datatrove/.installed
+	$(BIN)/python -m benchmarks.run $(BENCH_ARGS)

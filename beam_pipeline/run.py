@@ -1,9 +1,10 @@
 """Runs the corpus job: options, launch, graph, and what the terminal shows of it."""
 
+import contextlib
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -12,7 +13,6 @@ from apache_beam.options.pipeline_options import (
     SetupOptions,
     StandardOptions,
 )
-from apache_beam.runners.portability.fn_api_runner import fn_runner
 from rich.console import Console
 
 from beam_pipeline.corpus import build
@@ -99,27 +99,52 @@ def run(launched: Launch, options: PipelineOptions) -> bool:
     Raises:
       CorpusError: a worker met a mistake that the user can mend.
     """
-    _silence_workers_remark()
-    try:
-        pipeline = beam.Pipeline(options=options)
-        build(pipeline, launched)
-        result = pipeline.run()
-        result.wait_until_finish()
-    except CorpusError:
-        raise
-    except Exception as error:
-        mistake = user_mistake(error)
-        if mistake is None:
-            raise
-        raise CorpusError(mistake) from error
+    with _errors_held() as held:
+        try:
+            pipeline = beam.Pipeline(options=options)
+            build(pipeline, launched)
+            result = pipeline.run()
+            result.wait_until_finish()
+        except Exception as error:
+            mistake = user_mistake(error)
+            if mistake is None:
+                held.release()
+                raise
+            raise CorpusError(mistake) from error
     return bool(getattr(result, "has_job", True))
 
 
-def _silence_workers_remark() -> None:
-    """Beam warns that several in-memory workers have no effect; they run in threads (measured)."""
-    logging.getLogger(fn_runner.__name__).addFilter(
-        lambda record: "direct_num_workers" not in record.getMessage()
-    )
+class _HeldErrors(logging.Handler):
+    """Holds back what Beam logs of an error until it is known whether the user can mend it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Beam warns that several in-memory workers have no effect; they run in threads (measured).
+        if record.levelno >= logging.ERROR:
+            self._held.append(record)
+        elif "direct_num_workers" not in record.getMessage():
+            logging.getLogger().handle(record)
+
+    def release(self) -> None:
+        """Logs what was held."""
+        for record in self._held:
+            logging.getLogger().handle(record)
+
+
+@contextlib.contextmanager
+def _errors_held() -> Iterator[_HeldErrors]:
+    logger = logging.getLogger("apache_beam")
+    held = _HeldErrors()
+    logger.addHandler(held)
+    propagate, logger.propagate = logger.propagate, False
+    try:
+        yield held
+    finally:
+        logger.propagate = propagate
+        logger.removeHandler(held)
 
 
 _WORKER_ERROR = re.compile(r"transforms\.errors\.(\w+): (.*)")

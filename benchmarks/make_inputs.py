@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.recipes import Bench, Input, finish, load
+from benchmarks.recipes import Bench, Input, finish, load, scale_of
 from benchmarks.scaled import FILES, make_scaled
 from benchmarks.stress import SHAPES, link_web_file, make_stress
 
@@ -45,8 +45,8 @@ def make_input(name: str, bench: Bench, data: Path = DATA) -> Input:
 
 
 def _builder(name: str) -> Callable[[Bench, Path], tuple[int, int]]:
-    if name.endswith("x") and name[:-1].isdigit():
-        return lambda bench, folder: make_scaled(bench, int(name[:-1]), folder)
+    if scale := scale_of(name):
+        return lambda bench, folder: make_scaled(bench, scale, folder)
     if name in SHAPES:
         return lambda bench, folder: make_stress(bench, name, folder)
     if name == "web_gz":

@@ -48,8 +48,19 @@ class Input:
     def megabytes(self) -> float:
         return self.text_bytes / 1e6
 
+    @property
+    def series(self) -> str:
+        """The same for inputs that differ in their size only."""
+        return "x" if scale_of(self.name) else self.name.removesuffix("_quarter")
+
     def files(self) -> list[Path]:
         return sorted(Path(self.folder).glob("*/*.jsonl*"))
+
+
+def scale_of(name: str) -> int:
+    """4 for "4x"; 0 for an input that is no multiple of the bench corpus."""
+    digits = name.removesuffix("x")
+    return int(digits) if digits != name and digits.isdigit() else 0
 
 
 def text_column(domain: str) -> str:

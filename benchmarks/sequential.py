@@ -53,7 +53,7 @@ class Recipe:
         self.tokenizer.encode_special_tokens = True
         vocabulary = self.tokenizer.get_vocab_size()
         self.bos, self.pad = vocabulary, vocabulary + 1
-        self.eos: int = self.tokenizer.token_to_id(raw["tokenizer"]["eos"])
+        self.eos = self.tokenizer.token_to_id(raw["tokenizer"]["eos"])
 
     def key(self, purpose: str, document: Document) -> bytes:
         """Place of a document in one of the orders."""
@@ -71,8 +71,7 @@ def read(recipe: Recipe) -> Iterator[Document]:
     for place, source in enumerate(recipe.sources):
         column = source["text_column"]
         for path in sorted(recipe.folder.glob(source["files"])):
-            opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-            with opened as lines:
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
                 for line in lines:
                     text = orjson.loads(line)[column]
                     if text.strip() and plain_filters.keep(text, source["domain"]):
@@ -152,7 +151,7 @@ def write(documents: list[Document], folder: Path, recipe: Recipe) -> int:
 def pack(documents: list[Document], recipe: Recipe) -> np.ndarray:
     """Windows of documents in order, uint16 [n, seq_len]."""
     chunk = recipe.seq_len - 2
-    parts = []
+    parts: list[Any] = []
     for document in documents:
         for start in range(0, len(document.ids), chunk):
             parts += [[recipe.bos], document.ids[start : start + chunk], [recipe.eos]]

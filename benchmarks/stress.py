@@ -121,7 +121,7 @@ def _small(bench: Bench) -> Iterator[str]:
 # The filter would drop a text of that many words whatever its bytes.
 _ANY_LENGTH = {"filter": {"min_words": 1, "max_words": 10**9}}
 
-SHAPES = {
+_WHOLE = {
     "identical": Shape(_identical, 100_000, 16, {}, {}),
     "one_word_apart": Shape(_one_word_apart, 100_000, 16, {}, {}),
     "giant_rejected": Shape(_giant_among_small, 1_001, 4, _ANY_LENGTH, {}),
@@ -131,4 +131,10 @@ SHAPES = {
     "many_files": Shape(_originals_and_copies, 20_000, 2_000, {}, {}),
     "small": Shape(_small, 1_000_000, 16, _ANY_LENGTH, {}),
 }
-"""Every stress input by name."""
+_QUARTERS = {
+    f"{name}_quarter": shape._replace(documents=shape.documents // 4, files=shape.files // 4)
+    for name, shape in _WHOLE.items()
+    if not name.startswith("giant")
+}
+SHAPES = {**_QUARTERS, **_WHOLE}
+"""Every stress input by name; quarters show whether cost grows with the input."""

@@ -156,9 +156,17 @@ def test_remote_objects(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("where", ["data", "network"])
-def test_a_failed_remote_write_leaves_nothing(where: str, monkeypatch) -> None:
+def test_a_failed_remote_write_leaves_nothing_new(where: str, monkeypatch) -> None:
     store = Objects(monkeypatch)
     store.fail_writes = where == "network"
     with pytest.raises((RuntimeError, OSError), match="lost"):
         storage.write_whole("gs://b/a", failing() if where == "data" else [b"half", b"rest"])
     assert store.held == {}
+
+
+def test_data_that_fail_leave_the_remote_object_that_was_there(monkeypatch) -> None:
+    store = Objects(monkeypatch)
+    storage.write_whole("gs://b/a", b"old")
+    with pytest.raises(RuntimeError, match="lost"):
+        storage.write_whole("gs://b/a", failing())
+    assert store.held == {"gs://b/a": b"old"}

@@ -45,6 +45,14 @@ def test_many_tiny_members(written) -> None:
     assert read_source(files(written(b"".join(members)))).texts == NOISE[:3000]
 
 
+@pytest.mark.parametrize("place", [65534, 65535, 65536])
+def test_a_member_that_begins_at_the_end_of_a_step(place: int, written) -> None:
+    member = pack("gzip", b'{"text": "x"}\n')
+    outcome = read_source(files(written(member + bytes(place - len(member)) + member)))
+    assert outcome.texts == ["x", "x"]
+    assert outcome.notes == []
+
+
 def test_skippable_zstd_frames(written) -> None:
     skippable = struct.pack("<II", 0x184D2A53, 5) + b"index"
     content = skippable + pack("zstd", LINES) + skippable

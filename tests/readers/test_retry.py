@@ -117,6 +117,13 @@ def test_no_row_is_lost_or_repeated() -> None:
     assert len(slept) == 4
 
 
+def test_a_stream_may_fail_often_as_long_as_it_gets_on() -> None:
+    stream = Flaky(20, [(stop, http(503)) for stop in range(3, 20, 3)])
+    retry, slept = recorded(attempts=2)
+    assert rows_of(stream, retry) == list(range(20))
+    assert len(slept) == 6
+
+
 def test_other_errors_pass_through_after_the_rows_before() -> None:
     stream = resume(Flaky(20, [(4, http(404))]), recorded()[0])
     assert len(next(stream)) == 4

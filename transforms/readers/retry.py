@@ -154,7 +154,7 @@ def resume(open_tables: Callable[[], Iterator[pa.Table]], retry: Retry) -> Itera
                 if skipped < len(table):
                     delivered += len(table) - skipped
                     retry.progressed()
-                    yield table
+                    yield table.slice(skipped)
         except Exception as error:
             retry.wait(error)
             continue
