@@ -108,7 +108,7 @@ def run(launched: Launch, options: PipelineOptions) -> bool:
         except Exception as error:
             mistake = user_mistake(error)
             if mistake is None:
-                held.release()
+                held.replay()
                 raise
             raise CorpusError(mistake) from error
     return bool(getattr(result, "has_job", True))
@@ -128,7 +128,7 @@ class _HeldErrors(logging.Handler):
         elif "direct_num_workers" not in record.getMessage():
             logging.getLogger().handle(record)
 
-    def release(self) -> None:
+    def replay(self) -> None:
         """Logs what was held."""
         for record in self._held:
             logging.getLogger().handle(record)

@@ -106,7 +106,7 @@ def _save(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scales", type=int, nargs="+", default=[1, 4, 16], help="of corpusbeam")
+    parser.add_argument("--scales", type=int, nargs="*", default=[1, 4, 16], help="of corpusbeam")
     parser.add_argument("--peer-scales", type=int, nargs="*", default=[1, 4], help="of the peers")
     parser.add_argument("--stress", action="store_true", help="the stress inputs too")
     parser.add_argument("--repeats", type=int, default=5, help="of corpusbeam (default: 5)")
@@ -156,8 +156,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     RESULTS.mkdir(exist_ok=True)
     stem = RESULTS / where["time"][:19].replace(":", "")
     with console.status("warming up, and floors"):
-        run_once(Corpusbeam(), inputs[0], arguments.cores)
-        floors = find_floors(inputs[0])
+        plain = make_input("1x", bench)
+        run_once(Corpusbeam(), plain, arguments.cores)
+        floors = find_floors(plain)
     runs: list[Run] = []
     for given in inputs:
         todo: list[Contender] = [Corpusbeam()] * arguments.repeats
