@@ -4,7 +4,6 @@ import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import orjson
@@ -33,7 +32,7 @@ from transforms.write import WriteSettings
 
 PARTITION_BYTES = 64 << 20
 MIN_PARTITIONS, MAX_PARTITIONS = 16, 4096
-SAMPLE_DOCUMENTS = 50
+SAMPLE_BYTES = 128 << 10
 S_CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -194,6 +193,11 @@ def _started(
         "inputs": {
             planned.spec.name: [[path, size] for path, size in planned.inputs] for planned in plans
         },
+        "revisions": {
+            planned.spec.name: planned.spec.input.revision
+            for planned in plans
+            if isinstance(planned.spec.input, HubInput)
+        },
         "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
         "offline": offline,
     }
@@ -238,14 +242,22 @@ def _short(value: Any) -> str:
 
 
 def _sample(plans: list[Plan]) -> Iterator[str]:
-    """A few documents of each source that can be read at launch."""
+    """Some text of each source that can be read at launch; `tokenizers` does 2 MB a second."""
     for planned in plans:
-        for piece in planned.pieces[:1]:
-            if piece.kind == "hub":
-                continue
-            batches = (b for b in readers.read(piece, planned.spec) if isinstance(b, RowBatch))
-            for batch in islice(batches, 1):
-                yield from batch.texts.strings()[:SAMPLE_DOCUMENTS]
+        size = 0
+        for text in _first_texts(planned):
+            yield text
+            size += len(text)
+            if size > SAMPLE_BYTES:
+                break
+
+
+def _first_texts(planned: Plan) -> Iterator[str]:
+    for piece in planned.pieces[:1]:
+        if piece.kind != "hub":
+            for batch in readers.read(piece, planned.spec):
+                if isinstance(batch, RowBatch):
+                    yield from batch.texts.strings()
 
 
 def _remarks(recipe: Recipe, plans: list[Plan], reason: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from tests.shared import needs_shared
 from tests.tokenizers import samples
 from transforms.documents import TextBatch
 from transforms.errors import TokenizerError
-from transforms.tokenizers import agreement
+from transforms.tokenizers import agreement, encoders
 from transforms.tokenizers.agreement import choose_backend
 from transforms.tokenizers.encoders import FastokensEncoder, HFEncoder
 from transforms.tokenizers.prepare import prepare
@@ -29,7 +29,7 @@ def test_the_sample_alone_can_tell_them_apart(tmp_path, monkeypatch):
             ids, lengths = super().encode(texts)
             return (ids[::-1], lengths) if b"sat on" in texts.data.tobytes() else (ids, lengths)
 
-    monkeypatch.setattr(agreement, "FastokensEncoder", Differs)
+    monkeypatch.setattr(encoders, "FastokensEncoder", Differs)
     assert choose_backend(prepared, [])[0] == "fastokens"
     backend, reason = choose_backend(prepared, ["the cat sat on the mat"])
     assert backend == "tokenizers"

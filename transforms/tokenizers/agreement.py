@@ -1,6 +1,7 @@
 """Chooses who encodes: fastokens where its ids are those of Hugging Face tokenizers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import orjson
 from transforms.documents import TextBatch
 from transforms.errors import InternalError, TokenizerError
 from transforms.tokenizers import fetch
-from transforms.tokenizers.encoders import Encoder, FastokensEncoder, HFEncoder
+from transforms.tokenizers.encoders import Encoder, HFEncoder, load_encoder
 from transforms.tokenizers.spec import Backend, PreparedTokenizer
 
 # Each is a place where tokenizers have been seen to differ: what counts as white space or as a
@@ -105,7 +106,7 @@ def _difference(
     """What fastokens does differently on the texts, to follow its name in a message."""
     batch = TextBatch.from_strings(texts)
     try:
-        fast = _encode_each(FastokensEncoder(prepared, tokenizer_json), batch)
+        fast = _encode_each(load_encoder(replace(prepared, backend="fastokens")), batch)
     except (ValueError, InternalError) as error:
         return f"cannot serve it ({error})"
     reference = _encode_each(HFEncoder(prepared, tokenizer_json), batch)

@@ -1,0 +1,88 @@
+import gzip
+
+import apache_beam as beam
+import pytest
+
+from tests import jobs
+from tests.transforms.eager import MODES, are, run
+from tests.transforms.steps import files_in, texts_of
+from transforms import readers
+from transforms.documents import Piece, RowBatch, piece_number
+from transforms.land import LandPieces, write_pieces
+from transforms.readers.spec import FilesInput, SourceSpec
+
+
+@pytest.fixture
+def spec(tmp_path):
+    return SourceSpec("web", "web", FilesInput((f"{tmp_path}/*.jsonl*",)))
+
+
+@pytest.fixture
+def small_landings(monkeypatch):
+    monkeypatch.setattr("transforms.readers.LARGE_COMPRESSED_BYTES", 2000)
+    monkeypatch.setattr("transforms.readers.landed.LANDED_BYTES", 4000)
+
+
+def land(spec, folder, pieces, *options):
+    planned = folder / "pieces.jsonl"
+    write_pieces(str(planned), pieces)
+
+    def build(pipeline):
+        return {"pieces": pipeline | LandPieces(str(planned), (spec,), str(folder / "work"))}
+
+    return sorted(run(build, *options)["pieces"], key=lambda piece: piece.number)
+
+
+def texts_in(pieces, spec):
+    batches = [batch for piece in pieces for batch in readers.read(piece, spec)]
+    return [
+        text for batch in batches if isinstance(batch, RowBatch) for text in batch.texts.strings()
+    ]
+
+
+def test_what_can_be_read_twice_is_left_where_it_is(spec, tmp_path):
+    pieces = [
+        Piece(piece_number(k), 0, "jsonl", f"{tmp_path}/{k}.jsonl", 5 * k, 7) for k in range(9)
+    ]
+    assert land(spec, tmp_path, pieces) == pieces
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.usefixtures("small_landings")
+@MODES
+def test_a_large_compressed_file_becomes_pieces_with_the_same_rows(spec, tmp_path, options):
+    texts = texts_of(60)
+    path = jobs.write_rows(tmp_path / "web.jsonl.gz", [{"text": text} for text in texts])
+    planned = [Piece(piece_number(3), 0, "compressed_jsonl", str(path))]
+    # Rows of one batch stay together, so each member of the file is larger than a batch.
+    raw = gzip.decompress(path.read_bytes())
+    assert len(raw) > 20_000
+    pieces = land(spec, tmp_path, planned, *options)
+    assert are(pieces, Piece)
+    assert {piece.kind for piece in pieces} == {"landed"}
+    assert [piece.number for piece in pieces] == [piece_number(3, k) for k in range(len(pieces))]
+    assert {piece.name() for piece in pieces} == {str(path)}
+    assert texts_in(pieces, spec) == texts
+
+
+@pytest.mark.usefixtures("small_landings")
+def test_landing_again_leaves_the_same_files(spec, tmp_path):
+    path = jobs.write_rows(tmp_path / "web.jsonl.gz", [{"text": text} for text in texts_of(60)])
+    planned = [Piece(piece_number(0), 0, "compressed_jsonl", str(path))]
+    first = land(spec, tmp_path, planned), files_in(tmp_path / "work")
+    again = land(spec, tmp_path, planned, "--direct_runner_bundle_repeat=2")
+    assert (again, files_in(tmp_path / "work")) == first
+
+
+def test_no_pieces_are_no_error(spec, tmp_path):
+    assert land(spec, tmp_path, []) == []
+
+
+def test_the_list_of_pieces_is_dealt_out(spec, tmp_path):
+    """A `Create` is one bundle: without a reshuffle one worker would read everything."""
+    pipeline = beam.Pipeline("FnApiRunner")
+    _ = pipeline | LandPieces("pieces.jsonl", (spec,), str(tmp_path))
+    transforms = pipeline.to_runner_api().components.transforms.values()
+    urns = {t.unique_name.rpartition("/")[2]: t.spec.urn for t in transforms}
+    reshuffles = [name for name, urn in urns.items() if "reshuffle" in urn]
+    assert sorted(reshuffles) == ["SpreadPieces", "SpreadPlanned"]
