@@ -27,7 +27,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info

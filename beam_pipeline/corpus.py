@@ -32,9 +32,7 @@ def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
       the paths of the finished manifests, once `_SUCCESS` is written.
     """
     sources = launched.source_names
-    pieces = pipeline | "LandPieces" >> LandPieces(
-        launched.work.pieces(), launched.scan.sources, launched.work.root
-    )
+    pieces = pipeline | "LandPieces" >> LandPieces(launched.scan.sources, launched.work)
     scanned = pieces | "Scan" >> Scan(launched.scan)
     exact = scanned.digests | "ExactDedup" >> ExactDedup(sources, launched.by_source)
     survivors = exact.survivors | "SurvivorsByPiece" >> beam.GroupByKey()

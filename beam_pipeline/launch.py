@@ -1,21 +1,19 @@
 """Everything that is settled, checked and written before a corpus job starts."""
 
+import hashlib
 import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
-
-import orjson
 
 from beam_pipeline import recipe as recipes
-from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, TOKENIZER, CorpusFacts, versions
+from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
 from beam_pipeline.recipe import Recipe, Source
+from beam_pipeline.started import started, take_output, take_work
 from transforms import quality, readers, storage
 from transforms.budget import BudgetSettings
 from transforms.clusters import Keep
 from transforms.documents import RowBatch
-from transforms.errors import OutputError
 from transforms.kernels.minhash import Signer, candidate_probability
 from transforms.land import write_pieces
 from transforms.near_dedup import NearDedupSettings
@@ -73,6 +71,7 @@ def launch(
     *,
     work_dir: str | None = None,
     offline: bool = False,
+    resume: bool = False,
     piece_bytes: int,
     backend: str = "auto",
 ) -> Launch:
@@ -81,8 +80,9 @@ def launch(
     Args:
       recipe_path: a recipe's file or the name of a shipped one.
       output: folder for the corpus.
-      work_dir: folder for work files; default `_work` below the output.
+      work_dir: where this run makes a folder for its work files; default: below the output.
       offline: replace hub sources by generated documents.
+      resume: go on with the work that a killed run left; its pieces stay as they are.
       piece_bytes: how much input makes a piece.
       backend: "auto", "fastokens" or "tokenizers".
 
@@ -98,12 +98,10 @@ def launch(
     tokenizer, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path, backend))
     plans = plan_sources(specs, piece_bytes)
     specs = [planned.spec for planned in plans]
-    work = WorkFolder(work_dir or storage.join(output, "_work"))
-    started = _started(recipe, plans, tokenizer, offline)
-    _check_output(output, started)
-
-    storage.write_whole(storage.join(output, STARTED), orjson.dumps(started, option=_PRETTY))
-    storage.remove_tree(work.root)
+    work = WorkFolder(_work_root(output, work_dir), resume)
+    this_corpus = started(recipe, plans, tokenizer, offline)
+    take_output(output, this_corpus, resume)
+    take_work(work, this_corpus, plans)
     if tokenizer.backend is None:
         path = storage.join(output, TOKENIZER)
         storage.write_whole(path, tokenizer_json)
@@ -112,7 +110,8 @@ def launch(
         tokenizer = replace(tokenizer, backend=chosen)
     else:
         reason = ""
-    write_pieces(work.pieces(), [piece for planned in plans for piece in planned.pieces])
+    if not storage.exists(work.pieces()):
+        write_pieces(work.pieces(), [piece for planned in plans for piece in planned.pieces])
     return _settings(
         recipe,
         specs,
@@ -124,9 +123,6 @@ def launch(
         offline,
         _remarks(recipe, plans, reason),
     )
-
-
-_PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
 
 
 def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
@@ -180,65 +176,16 @@ def plan_sources(specs: list[SourceSpec], piece_bytes: int) -> list[Plan]:
     return plans
 
 
+def _work_root(output: str, work_dir: str | None) -> str:
+    """A folder of this run's own, which may be removed whole."""
+    if work_dir is None:
+        return storage.join(output, "_work")
+    name = hashlib.blake2b(output.encode(), digest_size=8).hexdigest()
+    return storage.join(work_dir, f"corpusbeam-{name}")
+
+
 def _rules(source: Source) -> quality.Rules:
     return quality.rules_for(source.domain, source.filter)
-
-
-def _started(
-    recipe: Recipe, plans: list[Plan], tokenizer: PreparedTokenizer, offline: bool
-) -> dict[str, Any]:
-    """What tells this corpus from another."""
-    return {
-        "recipe": recipe.canonical(),
-        "inputs": {
-            planned.spec.name: [[path, size] for path, size in planned.inputs] for planned in plans
-        },
-        "revisions": {
-            planned.spec.name: planned.spec.input.revision
-            for planned in plans
-            if isinstance(planned.spec.input, HubInput)
-        },
-        "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
-        "offline": offline,
-    }
-
-
-def _check_output(output: str, started: dict[str, Any]) -> None:
-    """Refuses a folder that holds another corpus.
-
-    Raises:
-      OutputError: naming what differs.
-    """
-    marker = storage.join(output, STARTED)
-    if not storage.exists(marker):
-        if any(storage.exists(storage.join(output, name)) for name in (MANIFEST, SUCCESS)):
-            raise OutputError(
-                f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
-                "choose another folder"
-            )
-        return
-    before = orjson.loads(storage.read_bytes(marker))
-    different = list(_differences(before, started, ""))
-    if different:
-        raise OutputError(
-            f"{output} holds another corpus: {'; '.join(different[:3])}: choose another folder, or "
-            "delete this one"
-        )
-    storage.remove_file(storage.join(output, SUCCESS))
-
-
-def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in sorted({*before, *now}):
-            inside = f"{place}.{key}" if place else key
-            yield from _differences(before.get(key), now.get(key), inside)
-    elif before != now:
-        yield f"{place} was {_short(before)} and is now {_short(now)}"
-
-
-def _short(value: Any) -> str:
-    text = orjson.dumps(value).decode()
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _sample(plans: list[Plan]) -> Iterator[str]:

@@ -17,7 +17,13 @@ class CorpusOptions(PipelineOptions):
         group.add_argument("--output", help="folder for the corpus, local or gs://")
         group.add_argument(
             "--work_dir",
-            help="folder for work files, removed at the end (default: _work below the output)",
+            help="where to make a folder for work files, removed at the end (default: the output)",
+        )
+        group.add_argument(
+            "--resume",
+            action="store_true",
+            default=False,
+            help="go on with the work that a run with the same arguments left when it was killed",
         )
         group.add_argument(
             "--offline",

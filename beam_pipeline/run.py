@@ -85,6 +85,7 @@ def launch_from(options: PipelineOptions) -> Launch:
         ours.output,
         work_dir=ours.work_dir,
         offline=ours.offline,
+        resume=ours.resume,
         piece_bytes=ours.piece_bytes,
         backend=ours.tokenizer_backend,
     )

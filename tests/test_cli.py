@@ -274,3 +274,13 @@ def test_the_module_runs_as_the_command():
     )
     assert done.returncode == 0
     assert "build a corpus" in done.stdout
+
+
+def test_a_given_work_dir_is_used_and_nothing_else_in_it_is_touched(tmp_path, documents):
+    work_dir = tmp_path / "scratch"
+    other = work_dir / "mine.txt"
+    other.parent.mkdir()
+    other.write_text("precious")
+    corpus = build(tmp_path, recipe_of([source_of("web", documents)]), f"--work_dir={work_dir}")
+    assert [path.name for path in work_dir.iterdir()] == ["mine.txt"]
+    assert not (corpus.folder / "_work").exists()

@@ -9,6 +9,7 @@ import orjson
 from transforms import readers, storage
 from transforms.documents import Piece
 from transforms.readers.spec import SourceSpec
+from transforms.work import WorkFolder, write_report
 
 
 def write_pieces(path: str, pieces: list[Piece]) -> None:
@@ -25,14 +26,21 @@ def read_pieces(path: str) -> Iterator[Piece]:
 @dataclass
 class _Land(beam.DoFn):
     sources: tuple[SourceSpec, ...]
-    folder: str
+    work: WorkFolder
 
     def process(self, piece: Piece) -> Iterator[Piece]:
         size = storage.size(piece.path) if piece.kind == "compressed_jsonl" else 0
-        if readers.needs_landing(piece, size):
-            yield from readers.land(piece, self.sources[piece.source], self.folder)
-        else:
+        if not readers.needs_landing(piece, size):
             yield piece
+            return
+        report = self.work.landed_report(piece.number)
+        done = self.work.done(report)
+        if done is not None:
+            yield from (Piece(**landed) for landed in done)
+            return
+        pieces = list(readers.land(piece, self.sources[piece.source], self.work.root))
+        write_report(report, [asdict(landed) for landed in pieces])
+        yield from pieces
 
 
 @dataclass
@@ -42,22 +50,19 @@ class LandPieces(beam.PTransform):
     In: a pipeline. Out: `Piece`. Side effect: files in the work folder.
 
     Attributes:
-      pieces: path of the planned pieces.
       sources: by place in the recipe.
-      folder: of the work files.
     """
 
-    pieces: str
     sources: tuple[SourceSpec, ...]
-    folder: str
+    work: WorkFolder
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Piece]:
         """Wires the listing."""
         return (
             pipeline
-            | "PlanFile" >> beam.Create([self.pieces], reshuffle=False)
+            | "PlanFile" >> beam.Create([self.work.pieces()], reshuffle=False)
             | "ReadPieces" >> beam.FlatMap(read_pieces)
             | "SpreadPlanned" >> beam.Reshuffle()
-            | "Land" >> beam.ParDo(_Land(self.sources, self.folder))
+            | "Land" >> beam.ParDo(_Land(self.sources, self.work))
             | "SpreadPieces" >> beam.Reshuffle()
         )

@@ -48,6 +48,7 @@ def scanned(permutations: int) -> np.dtype:
             *TEXT,
             *DIGEST,
             *PREFERENCE,
+            ("tie", "<u8"),
             ("source", "<u2"),
             ("row", "<u4"),
             ("size", "<u4"),

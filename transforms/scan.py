@@ -22,7 +22,7 @@ from transforms.errors import InternalError
 from transforms.kernels import text as text_kernels
 from transforms.kernels.minhash import Signer
 from transforms.readers.spec import SourceSpec
-from transforms.work import WorkFolder
+from transforms.work import WorkFolder, write_report
 
 REJECTS_PER_REASON = 20
 SAMPLE_CHARACTERS = 2000
@@ -56,14 +56,12 @@ class PieceScan(NamedTuple):
 
     Attributes:
       documents: `records.scanned`, those that passed the filter, in row order.
-      ties: uint64 [n], hash of each document's id, to settle which of equal texts is kept.
       outcomes: (documents, bytes) by ledger outcome, `read` included.
       rejects: by reason, the least rejected rows by key.
       notes: (path, kind, detail) of damage that was passed over.
     """
 
     documents: np.ndarray
-    ties: np.ndarray
     outcomes: dict[str, tuple[int, int]]
     rejects: dict[str, list[tuple[bytes, bytes]]]
     notes: list[Note]
@@ -79,7 +77,6 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
     rules = settings.rules[piece.source]
     dtype = records.scanned(settings.signer.permutations)
     parts: list[np.ndarray] = [np.empty(0, dtype)]
-    ties: list[np.ndarray] = [np.empty(0, np.uint64)]
     tally = _Tally(piece)
     notes: list[Note] = []
     for batch in readers.read(piece, spec):
@@ -98,17 +95,15 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
         kept = np.flatnonzero(~empty & (verdicts == 0))
         if len(kept):
             texts = batch.texts.take(kept)
-            parts.append(_describe(texts, batch.rows[kept], piece, settings))
-            ties.append(_ties(batch.ids, kept))
-    return PieceScan(
-        np.concatenate(parts), np.concatenate(ties), tally.outcomes(), tally.rejects(), notes
-    )
+            described = _describe(texts, piece, settings)
+            described["row"] = batch.rows[kept]
+            described["tie"] = _ties(batch.ids, kept)
+            parts.append(described)
+    return PieceScan(np.concatenate(parts), tally.outcomes(), tally.rejects(), notes)
 
 
-def _describe(
-    texts: TextBatch, rows: np.ndarray, piece: Piece, settings: ScanSettings
-) -> np.ndarray:
-    """Keys and signature of documents, `records.scanned`."""
+def _describe(texts: TextBatch, piece: Piece, settings: ScanSettings) -> np.ndarray:
+    """Keys and signature of documents, `records.scanned` less `row` and `tie`."""
     normalized = text_kernels.normalize(texts)
     found = np.empty(len(texts), records.scanned(settings.signer.permutations))
     text_digests = keys.digests(texts)
@@ -119,14 +114,13 @@ def _describe(
     found["keep_hi"], found["keep_lo"] = keep.T
     found["priority"] = settings.priorities[piece.source]
     found["source"] = piece.source
-    found["row"] = rows
     found["size"] = texts.sizes()
     found["signature"] = settings.signer.sign(normalized)
     return found
 
 
 def _ties(ids: list[str | None] | None, kept: np.ndarray) -> np.ndarray:
-    """Hashes of the documents' ids, uint64; 0 where there is none."""
+    """Hashes of the documents' ids, which settle whose of equal texts is kept; 0 if none."""
     if ids is None:
         return np.zeros(len(kept), np.uint64)
     hashed = [
@@ -196,11 +190,37 @@ class _Tally:
 def exact_records(piece: Piece, scan: PieceScan) -> np.ndarray:
     """What exact deduplication needs of the scanned documents, `records.EXACT`."""
     found = np.empty(len(scan.documents), records.EXACT)
-    for field in ("digest_hi", "digest_lo", "priority", "keep_hi", "keep_lo", "size", "source"):
+    for field in (*records.PREFERENCE_ORDER, "digest_hi", "digest_lo", "tie", "size", "source"):
         found[field] = scan.documents[field]
-    found["tie"] = scan.ties
     found["ref"] = records.refs(piece.number, np.arange(len(found)))
     return found
+
+
+def save_scan(piece: Piece, scan: PieceScan, work: WorkFolder) -> None:
+    """Writes the scan file and the report of a piece."""
+    storage.save_array(work.scan(piece.number), scan.documents)
+    rejects = {
+        outcome: [(key.hex(), row.decode()) for key, row in sampled]
+        for outcome, sampled in scan.rejects.items()
+    }
+    report = {"outcomes": scan.outcomes, "rejects": rejects, "notes": scan.notes}
+    write_report(work.scan_report(piece.number), report)
+
+
+def load_scan(piece: Piece, work: WorkFolder) -> PieceScan | None:
+    """What an earlier run found in a piece, if it came to the end of it."""
+    report = work.done(work.scan_report(piece.number))
+    if report is None:
+        return None
+    return PieceScan(
+        storage.load_array(work.scan(piece.number)),
+        {outcome: (documents, size) for outcome, (documents, size) in report["outcomes"].items()},
+        {
+            outcome: [(bytes.fromhex(key), row.encode()) for key, row in sampled]
+            for outcome, sampled in report["rejects"].items()
+        },
+        [(path, kind, detail) for path, kind, detail in report["notes"]],
+    )
 
 
 class Scanned(NamedTuple):
@@ -233,8 +253,10 @@ class _ScanPiece(beam.DoFn):
 
     def process(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
         settings = self.settings
-        scan = scan_piece(piece, settings)
-        storage.save_array(settings.work.scan(piece.number), scan.documents)
+        scan = load_scan(piece, settings.work)
+        if scan is None:
+            scan = scan_piece(piece, settings)
+            save_scan(piece, scan, settings.work)
         name = settings.sources[piece.source].name
         for outcome, (documents, size) in scan.outcomes.items():
             yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, documents, size))

@@ -57,6 +57,14 @@ def size(path: str) -> int:
     return os.path.getsize(path)
 
 
+def fingerprint(path: str) -> str:
+    """What changes when a file does: size and time of change, or an object's checksum."""
+    if is_remote(path):
+        return _filesystems().checksum(path)
+    found = os.stat(path)
+    return f"{found.st_size} bytes, changed at {found.st_mtime_ns}"
+
+
 def expand(glob: str) -> list[tuple[str, int]]:
     """Paths and sizes in bytes of the files that a glob matches, sorted by path.
 
@@ -102,6 +110,13 @@ def write_whole(path: str, data: Buffer | Iterable[Buffer]) -> None:
         _write_remote(path, parts)
     else:
         _write_local(path, parts)
+
+
+def remove_temporaries(folder: str) -> None:
+    """Removes what `write_whole` leaves in a local folder when its process is killed."""
+    if not is_remote(folder):
+        for temporary in Path(folder).glob(".*.tmp"):
+            temporary.unlink(missing_ok=True)
 
 
 def _write_local(path: str, parts: Iterable[Buffer]) -> None:

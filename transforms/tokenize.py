@@ -7,11 +7,10 @@ that order, reads one range of each file.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import numpy as np
-import orjson
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, readers, records, storage
@@ -21,7 +20,7 @@ from transforms.kernels.gather import gather
 from transforms.readers.spec import SourceSpec
 from transforms.tokenizers.encoders import Encoder, load_encoder
 from transforms.tokenizers.prepare import PreparedTokenizer
-from transforms.work import WorkFolder
+from transforms.work import WorkFolder, write_report
 
 TRAIN, VAL = 0, 1
 SPLITS = ("train", "val")
@@ -48,15 +47,15 @@ class PieceTokens(NamedTuple):
     """A piece's documents as tokens.
 
     Attributes:
-      documents: `records.DOCUMENT`, in the order of the work file.
-      splits: uint8 [n], TRAIN or VAL.
+      documents: `records.DOCUMENT`, in the order of the work file: train, then val.
+      train: how many of them belong to train.
       ids: flat, of the tokenizer's dtype.
       names: the documents' ids as the source gives them, if it names a column.
       outcomes: (documents, bytes) by ledger outcome, of those that gave no tokens.
     """
 
     documents: np.ndarray
-    splits: np.ndarray
+    train: int
     ids: np.ndarray
     names: list[str | None] | None
     outcomes: dict[str, tuple[int, int]]
@@ -114,7 +113,7 @@ def tokenize_piece(
     ids: list[np.ndarray] = [np.empty(0, settings.tokenizer.dtype)]
     lengths: list[np.ndarray] = [np.empty(0, np.int64)]
     held_out: list[np.ndarray] = [np.empty(0, bool)]
-    names: list[str | None] | None = None
+    names: list[str | None] = []
     done = 0
     for texts, some_names in _read_rows(piece, settings.sources[piece.source], expected["row"]):
         count = len(texts)
@@ -124,8 +123,7 @@ def tokenize_piece(
         ids.append(batch_ids)
         lengths.append(batch_lengths)
         held_out.append(keys.held_out(texts, settings.per_mille))
-        if some_names is not None:
-            names = [*(names or []), *some_names]
+        names += some_names or ()
     if done != len(expected):
         raise SourceError(_changed(piece))
     flat, counts = np.concatenate(ids), np.concatenate(lengths)
@@ -153,9 +151,9 @@ def tokenize_piece(
         outcomes[ledger.NO_TOKENS] = (len(silent), silent_bytes)
     return PieceTokens(
         documents,
-        splits[order],
+        int((splits[order] == TRAIN).sum()),
         gather(flat, starts[order], counts[order]),
-        None if names is None else [names[k] for k in order.tolist()],
+        [names[k] for k in order.tolist()] if names else None,
         outcomes,
     )
 
@@ -188,6 +186,15 @@ def _changed(piece: Piece) -> str:
         f"{piece.name()} changed while the job ran: the second read does not give the texts of the "
         "first; build again from files that stand still"
     )
+
+
+def _save(number: int, tokens: PieceTokens, work: WorkFolder) -> dict[str, Any]:
+    """Writes the token file of a piece, what is known of its documents, and its report."""
+    storage.write_whole(work.tokens(number), memoryview(tokens.ids).cast("B"))
+    storage.save_array(work.documents(number), tokens.documents)
+    report = {"train": tokens.train, "outcomes": tokens.outcomes, "names": tokens.names}
+    write_report(work.tokens_report(number), report)
+    return report
 
 
 class Tokenized(NamedTuple):
@@ -223,15 +230,16 @@ class _TokenizePiece(beam.DoFn):
                 "entries", ledger.entry(name, ledger.OVER_BUDGET, len(positions), size)
             )
             return
-        encoder = load_encoder(settings.tokenizer)
-        tokens = tokenize_piece(piece, scanned, positions, clusters, settings, encoder)
-        storage.write_whole(settings.work.tokens(number), tokens.ids.tobytes())
-        if tokens.names is not None:
-            storage.write_whole(settings.work.names(number), orjson.dumps(tokens.names))
-        for outcome, amount in tokens.outcomes.items():
+        report = settings.work.done(settings.work.tokens_report(number))
+        if report is None:
+            encoder = load_encoder(settings.tokenizer)
+            tokens = tokenize_piece(piece, scanned, positions, clusters, settings, encoder)
+            report = _save(number, tokens, settings.work)
+        for outcome, amount in report["outcomes"].items():
             yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, *amount))
-        group_keys = group_key(tokens.splits.astype(np.int64), piece.source)
-        yield from records.split(tokens.documents, group_keys)
+        documents = np.asarray(storage.load_array(settings.work.documents(number)))
+        splits = (np.arange(len(documents)) >= report["train"]).astype(np.int64)
+        yield from records.split(documents, group_key(splits, piece.source))
 
 
 @dataclass

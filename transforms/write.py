@@ -6,7 +6,7 @@ alone, so a replayed bundle overwrites a shard with itself.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import apache_beam as beam
@@ -22,7 +22,7 @@ from transforms.kernels.gather import scatter
 from transforms.kernels.packing import pack, packed_cost
 from transforms.tokenize import SPLITS, split_and_source
 from transforms.tokenizers.prepare import PreparedTokenizer
-from transforms.work import WorkFolder
+from transforms.work import WorkFolder, write_report
 
 _SHARD_BITS = 32
 
@@ -153,9 +153,9 @@ def _names(chosen: np.ndarray, settings: WriteSettings) -> list[str | None]:
     names: list[str | None] = [None] * len(chosen)
     for piece, which in _by_piece(chosen):
         if settings.named[chosen["source"][which[0]]]:
-            of_piece = orjson.loads(storage.read_bytes(settings.work.names(piece)))
+            report = orjson.loads(storage.read_bytes(settings.work.tokens_report(piece)))
             for k, place in zip(which.tolist(), chosen["place"][which].tolist(), strict=True):
-                names[k] = of_piece[place]
+                names[k] = report["names"][place]
     return names
 
 
@@ -210,8 +210,15 @@ class _WriteShard(beam.DoFn):
         split = key >> _SHARD_BITS
         # Ranges that no document fell in are passed over, so that numbers have no gaps.
         number = sum(other < key for other in used if other >> _SHARD_BITS == split)
-        shard = assemble(records.unpack(packed, records.CHOSEN), self.settings)
-        yield write_shard(shard, SPLITS[split], number, self.settings)
+        report = self.settings.work.shard_report(SPLITS[split], key & ((1 << _SHARD_BITS) - 1))
+        done = self.settings.work.done(report)
+        if done is None:
+            shard = assemble(records.unpack(packed, records.CHOSEN), self.settings)
+            info = write_shard(shard, SPLITS[split], number, self.settings)
+            write_report(report, asdict(info))
+        else:
+            info = ShardInfo(**done)
+        yield info
 
 
 @dataclass

@@ -11,8 +11,9 @@ import yaml
 
 from beam_pipeline.launch import Launch, launch
 from tests import jobs
-from transforms import ledger, records, storage
-from transforms.documents import Piece
+from tests.reference.text import normalized
+from transforms import keys, ledger, records, storage
+from transforms.documents import Piece, TextBatch
 from transforms.land import read_pieces
 from transforms.scan import PieceScan, scan_piece
 
@@ -38,12 +39,15 @@ def nearly(text: str, word: int = 10) -> str:
 
 def launched(
     folder: Path,
-    texts: Mapping[str, Iterable[str]],
+    texts: Mapping[str, Iterable[str | None]],
     piece_bytes: int = ONE_PIECE,
     weights: Mapping[str, float] | None = None,
     **changes: Any,
 ) -> Launch:
-    """A launched job of one file a source, unfiltered, with the byte tokenizer."""
+    """A launched job of one file a source, unfiltered, with the byte tokenizer.
+
+    A text may be None: its row is malformed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     sources = []
     for name, of_source in texts.items():
@@ -79,6 +83,16 @@ def all_survive(scans: Mapping[int, PieceScan]) -> list[tuple[int, bytes]]:
         survivors["copies"] = 1
         found.append((number, survivors.tobytes()))
     return found
+
+
+def digest_of(text: str) -> int:
+    """The first half of the digest of a text, normalised."""
+    return int(keys.digests(TextBatch.from_strings([normalized(text)]))[0, 0])
+
+
+def preference(record: np.void) -> tuple[int, ...]:
+    """What the least of decides who is kept."""
+    return tuple(record[list(records.PREFERENCE_ORDER)].item())
 
 
 def references(scans: Mapping[int, PieceScan]) -> dict[int, int]:

@@ -9,6 +9,7 @@ from tests.transforms.steps import (
     cut,
     launched,
     pairs,
+    preference,
     records_by_key,
     references,
     scan_all,
@@ -30,7 +31,7 @@ def scanned(tmp_path):
     by_digest = {int(row["digest_hi"]): row for row in rows}
     refs = sorted(
         references(scans).items(),
-        key=lambda item: by_digest[item[1]][["priority", "keep_hi", "keep_lo"]].item(),
+        key=lambda item: preference(by_digest[item[1]]),
     )
     return job, scans, [ref for ref, _ in refs], [by_digest[digest] for _, digest in refs]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.transforms.eager import MODES, are, run
-from tests.transforms.steps import amounts, cut, records_by_key
+from tests.transforms.steps import amounts, cut, preference, records_by_key
 from transforms import ledger, records
 from transforms.documents import piece_number
 from transforms.exact_dedup import ExactDedup
@@ -52,7 +52,7 @@ def chosen_plainly(found, by_source):
     survivors: Counter = Counter()
     dropped = defaultdict(list)
     for rows in groups.values():
-        best, *rest = sorted(rows, key=lambda row: row[["priority", "keep_hi", "keep_lo"]].item())
+        best, *rest = sorted(rows, key=preference)
         piece, position = int(best["ref"]) >> 24, int(best["ref"]) & (1 << 24) - 1
         survivors[piece, (position, len(rows))] += 1
         for row in rest:
@@ -75,8 +75,8 @@ def test_it_does_not_matter_in_how_many_elements_and_in_what_order_they_come():
     elements = partitioned(documents())
     parts = [(key, part) for key, packed in elements for part in cut(packed, records.EXACT, 7)]
     one, several = dedup(elements), dedup(parts[::-1])
-    for name, dtype in (("survivors", records.SURVIVOR),):
-        assert records_by_key(several[name], dtype) == records_by_key(one[name], dtype)
+    survivors = [records_by_key(found["survivors"], records.SURVIVOR) for found in (one, several)]
+    assert survivors[0] == survivors[1]
     assert amounts(several["entries"]) == amounts(one["entries"])
 
 

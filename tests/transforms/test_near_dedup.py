@@ -8,8 +8,10 @@ from tests.transforms.eager import MODES, are, run
 from tests.transforms.steps import (
     ONE_PIECE,
     all_survive,
+    digest_of,
     launched,
     nearly,
+    preference,
     references,
     scan_all,
     texts_of,
@@ -43,19 +45,9 @@ def edges_between_digests(job, *options):
 
 def preferred_first(job):
     """The edges that there should be."""
-    scans = scan_all(job)
-    rows = np.concatenate([scan.documents for scan in scans.values()])
-    by_size = {}
-    for row in rows:
-        by_size[int(row["digest_hi"])] = row[["priority", "keep_hi", "keep_lo"]].item()
-    from tests.reference.text import normalized
-    from transforms import keys
-    from transforms.documents import TextBatch
-
-    def digest(text):
-        return int(keys.digests(TextBatch.from_strings([normalized(text)]))[0, 0])
-
-    return {tuple(sorted((digest(a), digest(b)), key=by_size.__getitem__)) for a, b in ALIKE}
+    rows = [row for scan in scan_all(job).values() for row in scan.documents]
+    place = {int(row["digest_hi"]): preference(row) for row in rows}
+    return {tuple(sorted((digest_of(a), digest_of(b)), key=place.__getitem__)) for a, b in ALIKE}
 
 
 @MODES
