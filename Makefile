@@ -34,7 +34,7 @@ clean:
 
 .PHONY: bench
 
-# datatrove wants an environment of its own; without it: make bench BENCH_ARGS="--peers sequential"
+# datatrove wants an environment of its own; benchmarks/README.md says how to do without it.
 $(VENV)/datatrove/.installed: benchmarks/datatrove-requirements.txt $(VENV)/.installed
 	$(PYTHON) -m venv $(VENV)/datatrove
 	$(VENV)/datatrove/bin/pip install --quiet --requirement $<

@@ -5,7 +5,7 @@ import itertools
 import json
 import operator
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,23 @@ from transforms.errors import OutputError
 
 TOKENS = "tokens"
 POSITIONS = "pos"
+REGIONS = "regions"
 
-_DTYPES: dict[str, np.dtype] = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
+_DTYPES: dict[str, np.dtype] = {
+    "uint8": np.dtype("u1"),
+    "uint16": np.dtype("<u2"),
+    "uint32": np.dtype("<u4"),
+}
 _REBUILD = "copy or build the folder again"
 
 
 @dataclass(frozen=True)
 class _Shard:
-    """One shard: the start of its files' paths and its number of windows."""
+    """One shard: the start of its files' paths, its number of windows, sha256 by column."""
 
     stem: str
     sequences: int
-    sha256: str | None = None
+    sha256: dict[str, str] = field(default_factory=dict)
 
     def file(self, column: str) -> Path:
         return Path(f"{self.stem}.{column}.bin")
@@ -42,16 +47,24 @@ class WindowShards:
       folder: the split's folder.
       seq_len: length of a window.
       bos_id: the id with which each chunk begins; None if the folder does not say.
+      manifest: the folder's, whole; empty if it has none.
     """
 
-    def __init__(self, path: str | Path, verify: bool = False, require_complete: bool = True):
+    def __init__(
+        self,
+        path: str | Path,
+        verify: bool = False,
+        require_complete: bool = True,
+        levels_up: int = 1,
+    ):
         """Opens a split folder and checks the sizes of its files.
 
         Args:
           path: the folder, such as `corpus/train`; on a local file system.
-          verify: also check the sha256 of the tokens, which reads all of them.
-          require_complete: refuse a folder without `_SUCCESS`, there or in its parent. If false, a
-            folder without a manifest is read too: all shards found in it, uint16.
+          verify: also check the sha256 of the files, which reads all of them.
+          require_complete: refuse a folder without `_SUCCESS`, there or above. If false, a folder
+            without a manifest is read too: all shards found in it, uint16.
+          levels_up: how far above the folder `_SUCCESS` may be.
 
         Raises:
           OutputError: what is in the folder is not what its manifest says, or not complete.
@@ -61,11 +74,13 @@ class WindowShards:
             raise OutputError(f"{path}: only local files can be mapped: copy the folder first")
         if not self.folder.is_dir():
             raise OutputError(f"{path}: no such folder: give the folder of a split, like out/train")
-        if require_complete and not _is_complete(self.folder):
+        if require_complete and not _is_complete(self.folder, levels_up):
+            above = "the folder" if levels_up == 1 else f"the {levels_up} folders"
             raise OutputError(
-                f"{path}: no _SUCCESS here or in the folder above: the job has not finished; "
+                f"{path}: no _SUCCESS here or in {above} above: the job has not finished; "
                 "let it, or pass require_complete=False"
             )
+        self.manifest: dict[str, Any] = {}
         self.seq_len = 0
         self.bos_id: int | None = None
         self._shards: list[_Shard] = []
@@ -77,7 +92,8 @@ class WindowShards:
         for shard in self._shards:
             self._check_sizes(shard)
             if verify:
-                _check_sha256(shard)
+                for column in shard.sha256 or (TOKENS,):
+                    _check_sha256(shard, column)
         self._bounds = list(itertools.accumulate((s.sequences for s in self._shards), initial=0))
         self._maps: dict[tuple[int, str], np.ndarray] = {}
 
@@ -121,21 +137,24 @@ class WindowShards:
     def _open_listed(self) -> None:
         path = self.folder / "manifest.json"
         try:
-            manifest = json.loads(path.read_bytes())
+            self.manifest = manifest = json.loads(path.read_bytes())
             self.seq_len = int(manifest["seq_len"])
             self.bos_id = manifest["bos_id"]
             dtype = _DTYPES[manifest["dtype"]]
+            extra = {name: _DTYPES[kind] for name, kind in manifest.get("columns", {}).items()}
             self._shards = [
                 _Shard(
                     str(self.folder / entry["file"]).removesuffix(f".{TOKENS}.bin"),
                     int(entry["sequences"]),
-                    entry["sha256"],
+                    {TOKENS: entry["sha256"]}
+                    | {column: entry[f"{column}_sha256"] for column in extra},
                 )
                 for entry in manifest["shards"]
             ]
             listed = len(self._shards), sum(shard.sequences for shard in self._shards)
             stated = manifest["n_shards"], manifest["n_sequences"]
             self._set_columns(dtype, manifest["store_positions"])
+            self._columns |= extra
         except FileNotFoundError:
             raise OutputError(f"{path}: no such file: {_REBUILD}") from None
         except KeyError as error:
@@ -185,8 +204,9 @@ class WindowShards:
                 )
 
 
-def _is_complete(folder: Path) -> bool:
-    return any((place / "_SUCCESS").exists() for place in (folder, folder.absolute().parent))
+def _is_complete(folder: Path, levels_up: int) -> bool:
+    places = (folder, *list(folder.absolute().parents)[:levels_up])
+    return any((place / "_SUCCESS").exists() for place in places)
 
 
 def _size(path: Path) -> int:
@@ -203,10 +223,10 @@ def _read_meta(path: Path) -> tuple[int, int]:
     return sequences, seq_len
 
 
-def _check_sha256(shard: _Shard) -> None:
-    path = shard.file(TOKENS)
-    if shard.sha256 is None:
+def _check_sha256(shard: _Shard, column: str) -> None:
+    path = shard.file(column)
+    if column not in shard.sha256:
         raise OutputError(f"{path}: no manifest gives its sha256: pass verify=False")
     found = hashlib.sha256(np.memmap(path, np.uint8, "r").data).hexdigest()
-    if found != shard.sha256:
-        raise OutputError(f"{path}: sha256 is {found}, not {shard.sha256}: {_REBUILD}")
+    if found != shard.sha256[column]:
+        raise OutputError(f"{path}: sha256 is {found}, not {shard.sha256[column]}: {_REBUILD}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.recipes import Input
+from benchmarks.inputs import Input
 
 
 @dataclass(frozen=True)

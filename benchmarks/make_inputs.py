@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.recipes import Bench, Input, finish, load, scale_of
+from benchmarks.inputs import Bench, Input, finish, load, scale_of
 from benchmarks.scaled import FILES, make_scaled
 from benchmarks.stress import SHAPES, link_web_file, make_stress
 

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from benchmarks.recipes import Input
+from benchmarks.inputs import Input
 from benchmarks.records import Floors, Run
 
 OURS = "corpusbeam"
@@ -32,12 +32,10 @@ class _Median(NamedTuple):
     runs: list[Run]
 
 
-def tables(inputs: Sequence[Input], runs: Sequence[Run], floors: Floors | None) -> list[Table]:
+def tables(inputs: Sequence[Input], runs: Sequence[Run], floors: Floors) -> list[Table]:
     """All tables that the runs give."""
     medians = list(_medians(inputs, runs))
-    found = [_side_by_side(medians), _growth(medians, floors)]
-    if floors:
-        found.append(_floors(floors))
+    found = [_side_by_side(medians), _growth(medians, floors), _floors(floors)]
     return [table for table in found if table.rows]
 
 
@@ -124,7 +122,7 @@ def _side_by_side(medians: Sequence[_Median]) -> Table:
     )
 
 
-def _growth(medians: Sequence[_Median], floors: Floors | None) -> Table:
+def _growth(medians: Sequence[_Median], floors: Floors) -> Table:
     rows = []
     for contender, series in dict.fromkeys((m.contender, m.given.series) for m in medians):
         own = [m for m in medians if (m.contender, m.given.series) == (contender, series)]
@@ -134,7 +132,7 @@ def _growth(medians: Sequence[_Median], floors: Floors | None) -> Table:
             cpu = (large.cpu - small.cpu) / more
             rss = (large.rss - small.rss) / 1e6 / more
             above = "-"
-            if floors and contender == OURS and series == "x":
+            if contender == OURS and series == "x":
                 above = f"{cpu / floors.seconds_per_megabyte:.2f}"
             step = f"{small.given.name} to {large.given.name}"
             rows.append((step, contender, f"{cpu:.4f}", f"{rss:.3f}", above))

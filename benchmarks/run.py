@@ -13,7 +13,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
@@ -23,9 +23,9 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.contenders import Contender, Corpusbeam, Datatrove, Sequential
+from benchmarks.inputs import Bench, Input, scale_of
 from benchmarks.make_inputs import DATA, HERE, add_bench_arguments, make_input
 from benchmarks.measure import measure
-from benchmarks.recipes import Bench, Input
 from benchmarks.records import Floor, Floors, Run
 from benchmarks.report import as_markdown, print_tables, tables
 from benchmarks.stress import SHAPES
@@ -90,13 +90,13 @@ def _into_page_cache(files: Sequence[Path]) -> None:
 
 
 def _save(
-    stem: Path, where: dict[str, Any], inputs: list[Input], runs: list[Run], floors: Floors | None
+    stem: Path, where: dict[str, Any], inputs: list[Input], runs: list[Run], floors: Floors
 ) -> None:
     record = {
         "machine": where,
         "inputs": [asdict(given) for given in inputs],
         "runs": [asdict(run) for run in runs],
-        "floors": asdict(floors) if floors else None,
+        "floors": asdict(floors),
     }
     stem.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n")
     facts = ", ".join(f"{name} {value}" for name, value in where.items())
@@ -129,6 +129,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _schedule(
+    arguments: argparse.Namespace, inputs: list[Input]
+) -> Iterator[tuple[Contender, Input]]:
+    """Who runs on what, in order."""
+    everyone: dict[str, Contender] = {
+        "sequential": Sequential(),
+        "datatrove": Datatrove(arguments.datatrove_python),
+    }
+    for given in inputs:
+        for _ in range(arguments.repeats):
+            yield Corpusbeam(), given
+        if scale_of(given.name) in arguments.peer_scales:
+            for name in arguments.peers:
+                for _ in range(arguments.peer_repeats):
+                    yield everyone[name], given
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -137,44 +154,33 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"no {arguments.datatrove_python}: make an environment with "
             "benchmarks/datatrove-requirements.txt, or leave it out with --peers sequential"
         )
-    everyone: dict[str, Contender] = {
-        "sequential": Sequential(),
-        "datatrove": Datatrove(arguments.datatrove_python),
-    }
-    peers = [everyone[name] for name in arguments.peers]
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cores])
     console = Console(width=200)
     bench = Bench(arguments.bench, arguments.tokenizer)
     names = [f"{scale}x" for scale in arguments.scales]
     names += ["web_gz", *SHAPES] if arguments.stress else []
-    inputs = []
-    for name in names:
-        with console.status(f"making {name}"):
-            inputs.append(make_input(name, bench))
+    with console.status("making inputs"):
+        plain = make_input("1x", bench)
+        inputs = [make_input(name, bench) for name in names]
+    with console.status("warming up, and floors"):
+        run_once(Corpusbeam(), plain, arguments.cores)
+        floors = find_floors(plain)
 
     where = machine(arguments.cores)
     RESULTS.mkdir(exist_ok=True)
     stem = RESULTS / where["time"][:19].replace(":", "")
-    with console.status("warming up, and floors"):
-        plain = make_input("1x", bench)
-        run_once(Corpusbeam(), plain, arguments.cores)
-        floors = find_floors(plain)
     runs: list[Run] = []
-    for given in inputs:
-        todo: list[Contender] = [Corpusbeam()] * arguments.repeats
-        if given.name in {f"{scale}x" for scale in arguments.peer_scales}:
-            todo += [peer for peer in peers for _ in range(arguments.peer_repeats)]
-        for contender in todo:
-            with console.status(f"{contender.name} on {given.name}"):
-                run = run_once(contender, given, arguments.cores)
-            runs.append(run)
-            console.print(
-                f"{run.input:>16} {run.contender:<12} {run.wall:8.1f} s {run.cpu:8.1f} CPU s "
-                f"{run.rss / 1e6:8,.0f} MB",
-                highlight=False,
-            )
-            # After each run, as the next may take an hour or fail.
-            _save(stem, where, inputs, runs, floors)
+    for contender, given in _schedule(arguments, inputs):
+        with console.status(f"{contender.name} on {given.name}"):
+            run = run_once(contender, given, arguments.cores)
+        runs.append(run)
+        console.print(
+            f"{run.input:>24} {run.contender:<12} {run.wall:8.1f} s {run.cpu:8.1f} CPU s "
+            f"{run.rss / 1e6:8,.0f} MB",
+            highlight=False,
+        )
+        # After each run, as the next may take an hour or fail.
+        _save(stem, where, inputs, runs, floors)
     print_tables(tables(inputs, runs, floors), console)
     console.print(f"{stem}.md and .json", highlight=False)
 

@@ -7,7 +7,7 @@ from functools import cache
 from multiprocessing import Pool
 from pathlib import Path
 
-from benchmarks.recipes import Bench, source, text_column, write_recipe
+from benchmarks.inputs import Bench, source, text_column, write_recipe
 from benchmarks.rows import Row, read_rows, write_rows
 from benchmarks.substitution import Substitution
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import plain_filters
-from benchmarks.recipes import Bench, source, write_recipe
+from benchmarks.inputs import Bench, source, write_recipe
 from benchmarks.rows import Row, read_rows, write_rows
 from benchmarks.substitution import Substitution, generator
 

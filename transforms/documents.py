@@ -25,7 +25,7 @@ class TextBatch:
     offsets: np.ndarray
 
     @classmethod
-    def from_bytes(cls, texts: Sequence[bytes]) -> "TextBatch":
+    def from_bytes(cls, texts: Sequence[bytes | memoryview]) -> "TextBatch":
         """Joins UTF-8 encoded texts."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
@@ -58,7 +58,7 @@ class TextBatch:
         positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         if len(positions) == len(self) and np.array_equal(positions, np.arange(len(self))):
             return self
-        view = memoryview(self.data)
+        view = self.data.data
         starts, stops = self.offsets[positions].tolist(), self.offsets[positions + 1].tolist()
         return TextBatch.from_bytes([view[a:b] for a, b in zip(starts, stops, strict=True)])
 

@@ -1,11 +1,13 @@
 """Runs transforms by themselves and returns what they give, as lists."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.portability.api import beam_runner_api_pb2
 from apache_beam.testing.test_pipeline import TestPipeline
 
 REPLAYED = "--direct_runner_bundle_repeat=2"
@@ -31,6 +33,15 @@ def run(
             listed = collection | f"List_{name}" >> beam.combiners.ToList()
             _ = listed | f"Keep_{name}" >> beam.Map(_keep, name)
     return dict(_found)
+
+
+def graph(build: Callable[[beam.Pipeline], Any]) -> beam_runner_api_pb2.Components:
+    """The graph that a function adds to a pipeline, as a runner is given it; it is not run."""
+    pipeline = beam.Pipeline("FnApiRunner")
+    # Only a run would remove the folder that every pipeline makes.
+    shutil.rmtree(pipeline.local_tempdir)
+    build(pipeline)
+    return pipeline.to_runner_api().components
 
 
 def _keep(elements: list[Any], name: str) -> None:

@@ -2,10 +2,10 @@
 
 import re
 
-import apache_beam as beam
 import pytest
 
 from beam_pipeline import corpus
+from tests.transforms import eager
 from tests.transforms.steps import launched, pieces_of, texts_of
 
 LARGEST_PAYLOAD = 64 << 10
@@ -27,9 +27,7 @@ GLOBAL = "/CombinePerKey"
 
 
 def graph_of(job):
-    pipeline = beam.Pipeline("FnApiRunner")
-    corpus.build(pipeline, job)
-    return pipeline.to_runner_api().components
+    return eager.graph(lambda pipeline: corpus.build(pipeline, job))
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,13 @@
-import apache_beam as beam
 import pytest
 
 from tests import jobs
-from tests.transforms.eager import MODES, are, run
+from tests.transforms.eager import MODES, are, graph, run
 from tests.transforms.steps import files_in, texts_of
 from transforms import readers
 from transforms.documents import Piece, RowBatch, piece_number
 from transforms.land import LandPieces, write_pieces
 from transforms.readers.spec import FilesInput, SourceSpec
+from transforms.work import WorkFolder
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def small_landings(monkeypatch):
 
 
 def land(spec, folder, pieces, *options):
-    planned = folder / "pieces.jsonl"
-    write_pieces(str(planned), pieces)
+    work = WorkFolder(str(folder / "work"))
+    write_pieces(work.pieces(), pieces)
 
     def build(pipeline):
-        return {"pieces": pipeline | LandPieces(str(planned), (spec,), str(folder / "work"))}
+        return {"pieces": pipeline | LandPieces((spec,), work)}
 
     return sorted(run(build, *options)["pieces"], key=lambda piece: piece.number)
 
@@ -43,7 +43,7 @@ def test_what_can_be_read_twice_is_left_where_it_is(spec, tmp_path):
         Piece(piece_number(k), 0, "jsonl", f"{tmp_path}/{k}.jsonl", 5 * k, 7) for k in range(9)
     ]
     assert land(spec, tmp_path, pieces) == pieces
-    assert not (tmp_path / "work").exists()
+    assert list(files_in(tmp_path / "work")) == ["pieces.jsonl"]
 
 
 @pytest.mark.usefixtures("small_landings")
@@ -75,9 +75,8 @@ def test_no_pieces_are_no_error(spec, tmp_path):
 
 def test_the_list_of_pieces_is_dealt_out(spec, tmp_path):
     """A `Create` is one bundle: without a reshuffle one worker would read everything."""
-    pipeline = beam.Pipeline("FnApiRunner")
-    _ = pipeline | LandPieces("pieces.jsonl", (spec,), str(tmp_path))
-    transforms = pipeline.to_runner_api().components.transforms.values()
+    step = LandPieces((spec,), WorkFolder(str(tmp_path)))
+    transforms = graph(lambda pipeline: pipeline | step).transforms.values()
     urns = {t.unique_name.rpartition("/")[2]: t.spec.urn for t in transforms}
     reshuffles = [name for name, urn in urns.items() if "reshuffle" in urn]
     assert sorted(reshuffles) == ["SpreadPieces", "SpreadPlanned"]

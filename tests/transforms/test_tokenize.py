@@ -16,7 +16,7 @@ from tests.transforms.steps import (
     scan_all,
     texts_of,
 )
-from transforms import keys, ledger, records
+from transforms import keys, ledger, records, storage
 from transforms.errors import SourceError
 from transforms.tokenize import TRAIN, VAL, Tokenize, group_key, split_and_source
 
@@ -53,8 +53,8 @@ def tokenized(job, found):
         for row in np.frombuffer(packed, records.DOCUMENT):
             piece = int(row["piece"])
             ids = np.fromfile(job.work.tokens(piece), job.tokenize.tokenizer.dtype)
-            with open(job.work.names(piece), "rb") as file:
-                name = orjson.loads(file.read())[row["place"]]
+            report = orjson.loads(storage.read_bytes(job.work.tokens_report(piece)))
+            name = report["names"][row["place"]]
             start = int(row["offset"])
             text = ids[start : start + int(row["ids"])].astype(np.uint8).tobytes().decode()
             documents.append((key, text, name))

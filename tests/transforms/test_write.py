@@ -3,7 +3,6 @@ from dataclasses import asdict
 
 import apache_beam as beam
 import numpy as np
-import orjson
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,7 +15,7 @@ from transforms.kernels.packing import packed_cost
 from transforms.tokenize import TRAIN, VAL, group_key
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.spec import TokenizerSpec
-from transforms.work import WorkFolder
+from transforms.work import WorkFolder, write_report
 from transforms.write import ShardInfo, WriteSettings, WriteShards
 
 SEQ_LEN = 16
@@ -56,7 +55,7 @@ def chosen(settings):
         ids = np.concatenate([ids_of(found[k]) for k in mine.tolist()])
         storage.write_whole(settings.work.tokens(piece), ids.tobytes())
         names = [f"name{k}" for k in mine.tolist()]
-        storage.write_whole(settings.work.names(piece), orjson.dumps(names))
+        write_report(settings.work.tokens_report(piece), {"names": names})
     return {TRAIN: found[:100], VAL: found[100:]}
 
 

@@ -15,7 +15,7 @@ from transforms.readers.synthetic import read_synthetic
 
 __all__ = ["LARGE_COMPRESSED_BYTES", "FileNote", "land", "needs_landing", "read"]
 
-LARGE_COMPRESSED_BYTES = 32_000_000
+LARGE_COMPRESSED_BYTES = 4_000_000
 
 _Reader = Callable[[Piece, SourceSpec], Iterator[RowBatch | FileNote]]
 _READERS: dict[str, _Reader] = {
