@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from beam_pipeline import recipe as recipes
 from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
 from beam_pipeline.recipe import Recipe, Source
-from beam_pipeline.started import started, take_output, take_work
+from beam_pipeline.started import check_output, check_work, started, started_work, take
 from transforms import quality, readers, storage
 from transforms.budget import BudgetSettings
 from transforms.clusters import Keep
@@ -29,8 +29,9 @@ from transforms.work import WorkFolder
 from transforms.write import WriteSettings
 
 PARTITION_BYTES = 64 << 20
+HUB_SHARD_BYTES = 500 << 20
 MIN_PARTITIONS, MAX_PARTITIONS = 16, 4096
-SAMPLE_BYTES = 128 << 10
+SAMPLE_BYTES = 32 << 10
 S_CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -100,16 +101,11 @@ def launch(
     specs = [planned.spec for planned in plans]
     work = WorkFolder(_work_root(output, work_dir), resume)
     this_corpus = started(recipe, plans, tokenizer, offline)
-    take_output(output, this_corpus, resume)
-    take_work(work, this_corpus, plans)
-    if tokenizer.backend is None:
-        path = storage.join(output, TOKENIZER)
-        storage.write_whole(path, tokenizer_json)
-        tokenizer = replace(tokenizer, path=path)
-        chosen, reason = choose_backend(tokenizer, list(_sample(plans)), backend)
-        tokenizer = replace(tokenizer, backend=chosen)
-    else:
-        reason = ""
+    this_work = started_work(this_corpus, plans)
+    check_output(output, this_corpus, resume)
+    check_work(work, this_work)
+    tokenizer, reason = _ready(tokenizer, tokenizer_json, plans, output, backend)
+    take(output, work, this_corpus, this_work)
     if not storage.exists(work.pieces()):
         write_pieces(work.pieces(), [piece for planned in plans for piece in planned.pieces])
     return _settings(
@@ -123,6 +119,23 @@ def launch(
         offline,
         _remarks(recipe, plans, reason),
     )
+
+
+def _ready(
+    tokenizer: PreparedTokenizer,
+    tokenizer_json: bytes,
+    plans: list[Plan],
+    output: str,
+    backend: str,
+) -> tuple[PreparedTokenizer, str]:
+    """Puts the tokenizer where workers find it and chooses who encodes; and says why."""
+    if tokenizer.backend is not None:
+        return tokenizer, ""
+    path = storage.join(output, TOKENIZER)
+    storage.write_whole(path, tokenizer_json)
+    tokenizer = replace(tokenizer, path=path)
+    chosen, reason = choose_backend(tokenizer, list(_sample(plans)), backend)
+    return replace(tokenizer, backend=chosen), reason
 
 
 def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
@@ -180,7 +193,8 @@ def _work_root(output: str, work_dir: str | None) -> str:
     """A folder of this run's own, which may be removed whole."""
     if work_dir is None:
         return storage.join(output, "_work")
-    name = hashlib.blake2b(output.encode(), digest_size=8).hexdigest()
+    place = output if storage.is_remote(output) else os.path.abspath(output)
+    name = hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()
     return storage.join(work_dir, f"corpusbeam-{name}")
 
 
@@ -222,6 +236,10 @@ def _remarks(recipe: Recipe, plans: list[Plan], reason: str) -> tuple[str, ...]:
 
 def _partitions(plans: list[Plan]) -> int:
     size = sum(size for planned in plans for _, size in planned.inputs)
+    # The hub does not tell sizes; its shards are this large as a rule.
+    size += HUB_SHARD_BYTES * sum(
+        piece.kind == "hub" for planned in plans for piece in planned.pieces
+    )
     wanted = max(MIN_PARTITIONS, min(MAX_PARTITIONS, size // PARTITION_BYTES))
     return 1 << (wanted - 1).bit_length()
 

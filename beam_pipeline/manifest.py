@@ -69,7 +69,9 @@ def manifests(
     found: dict[str, dict[str, Any]] = {}
     listed: list[dict[str, Any]] = []
     for split, name in enumerate(SPLITS):
-        infos = sorted((info for info in shards if info.split == name), key=lambda i: i.file)
+        infos = sorted(
+            (info for info in shards if info.split == name), key=lambda i: (len(i.file), i.file)
+        )
         sources = _sources(facts, split, spent, shares)
         found[f"{name}/{MANIFEST}"] = {
             "split": name,
@@ -150,7 +152,7 @@ def _totals(shards: Sequence[ShardInfo], facts: CorpusFacts) -> dict[str, Any]:
 
 def _shard(info: ShardInfo) -> dict[str, Any]:
     entry = asdict(info)
-    del entry["split"]
+    del entry["split"], entry["number"]
     return entry
 
 

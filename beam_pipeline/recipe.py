@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from transforms import storage
 from transforms.errors import RecipeError
+from transforms.ledger import TOTAL
 
 Domain = Literal["web", "synthetic", "code", "math"]
 WEIGHT_TOLERANCE = 1e-9
@@ -58,7 +59,7 @@ class Holdout(_Model):
     """
 
     per_mille: int = Field(default=1, ge=0, le=1000)
-    max_tokens: int = Field(default=10_000_000, ge=0)
+    max_tokens: int = Field(default=10_000_000, ge=0, le=1 << 62)
 
 
 class Dedup(_Model):
@@ -131,6 +132,8 @@ class Source(_Model):
     def _plain(cls, name: str) -> str:
         if not _PLAIN_WORD.fullmatch(name):
             raise ValueError(f"{name!r} is not a plain word: use letters, digits, _ and -")
+        if name == TOTAL:
+            raise ValueError(f"{name!r} is what the ledger calls all sources together")
         return name
 
     @field_validator("files", mode="before")
@@ -165,7 +168,7 @@ class Recipe(_Model):
 
     name: str
     seed: int = Field(default=1337, ge=0, lt=1 << 63)
-    train_tokens: int = Field(ge=1)
+    train_tokens: int = Field(ge=1, le=1 << 62)
     seq_len: int = Field(default=2048, ge=3, le=1 << 20)
     tokens_per_shard: int = Field(default=100_000_000, ge=1)
     tokenizer: TokenizerRecipe | Literal["bytes"] = "bytes"

@@ -13,6 +13,7 @@ from apache_beam.options.pipeline_options import (
     SetupOptions,
     StandardOptions,
 )
+from apache_beam.runners.runner import create_runner
 from rich.console import Console
 
 from beam_pipeline.corpus import build
@@ -66,12 +67,18 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
             f"unknown option --{unknown[0]}: neither corpusbeam (see corpusbeam build --help) nor "
             "Apache Beam has it"
         )
+    if known.view_as(CorpusOptions).piece_bytes < 1:
+        raise CorpusError("--piece_bytes must be at least 1")
     standard = known.view_as(StandardOptions)
     if standard.runner is None:
         standard.runner = LOCAL_RUNNER
         direct = known.view_as(DirectOptions)
         if direct.direct_num_workers == 1 and not _names(argv, "direct_num_workers"):
             direct.direct_num_workers = os.cpu_count() or 1
+    try:
+        create_runner(standard.runner)
+    except (ValueError, ImportError) as error:
+        raise CorpusError(f"--runner={standard.runner}: there is no such runner here") from error
     # All code is in packages; a pickled main module would only be a burden.
     known.view_as(SetupOptions).save_main_session = False
     return known

@@ -1,5 +1,6 @@
 """What tells a corpus from another, and what may be done in a folder that holds one already."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -37,49 +38,64 @@ def started(
     }
 
 
-def take_output(output: str, now: dict[str, Any], resume: bool) -> None:
-    """Makes a folder this corpus's own.
+def started_work(this_corpus: dict[str, Any], plans: list[Plan]) -> dict[str, Any]:
+    """What tells the work of a run from that of another: inputs that changed, other versions."""
+    return {**this_corpus, "inputs": _fingerprints(plans), "versions": versions()}
 
-    A finished corpus stays if another is to be built; shards of an unfinished one do not, unless
-    its work is resumed.
+
+def check_output(output: str, this_corpus: dict[str, Any], resume: bool) -> None:
+    """Refuses a folder that holds another finished corpus, or nothing to resume.
 
     Raises:
       OutputError: naming what differs from the corpus that is there.
     """
-    marker, success = storage.join(output, STARTED), storage.join(output, SUCCESS)
-    if storage.exists(success) or storage.exists(storage.join(output, MANIFEST)):
-        if resume:
-            raise OutputError(f"{output} is finished: there is nothing to resume")
-        if not storage.exists(marker):
-            raise OutputError(
-                f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
-                "choose another folder"
-            )
-        _refuse_other(marker, now, f"{output} holds another corpus")
-        storage.remove_file(success)
-    elif storage.exists(marker) and not resume:
-        for split in SPLITS:
-            storage.remove_tree(storage.join(output, split))
-    for split in SPLITS:
-        storage.remove_temporaries(storage.join(output, split))
-    storage.write_whole(marker, orjson.dumps(now, option=_PRETTY))
+    if not storage.is_remote(output) and os.path.exists(output) and not os.path.isdir(output):
+        raise OutputError(f"{output} is a file: give a folder for the corpus")
+    if not storage.exists(storage.join(output, SUCCESS)):
+        return
+    if resume:
+        raise OutputError(f"{output} is finished: there is nothing to resume")
+    marker = storage.join(output, STARTED)
+    if not storage.exists(marker):
+        raise OutputError(
+            f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
+            "choose another folder"
+        )
+    _refuse_other(marker, this_corpus, f"{output} holds another corpus")
 
 
-def take_work(work: WorkFolder, now: dict[str, Any], plans: list[Plan]) -> None:
-    """Clears a work folder, or makes sure that what is in it belongs to this run.
+def check_work(work: WorkFolder, this_work: dict[str, Any]) -> None:
+    """Refuses to resume what is not the work of this run.
 
     Raises:
       OutputError: the run to be resumed had another recipe, inputs that have changed since, or
         other versions; naming what differs.
     """
-    now = {**now, "inputs": _fingerprints(plans), "versions": versions()}
-    if work.resume:
-        if not storage.exists(work.started()):
-            raise OutputError(f"{work.root} holds no work to resume: build without --resume")
-        _refuse_other(work.started(), now, f"{work.root} holds the work of another run")
-    else:
+    if not work.resume:
+        return
+    if not storage.exists(work.started()):
+        raise OutputError(f"{work.root} holds no work to resume: build without --resume")
+    _refuse_other(work.started(), this_work, f"{work.root} holds the work of another run")
+
+
+def take(
+    output: str, work: WorkFolder, this_corpus: dict[str, Any], this_work: dict[str, Any]
+) -> None:
+    """Makes the folders this run's own: from here on the corpus is not finished.
+
+    What an unfinished run wrote is removed, unless its work is resumed.
+    """
+    for name in (SUCCESS, MANIFEST):
+        storage.remove_file(storage.join(output, name))
+    for split in SPLITS:
+        if work.resume:
+            storage.remove_temporaries(storage.join(output, split))
+        else:
+            storage.remove_tree(storage.join(output, split))
+    storage.write_whole(storage.join(output, STARTED), orjson.dumps(this_corpus, option=_PRETTY))
+    if not work.resume:
         storage.remove_tree(work.root)
-        storage.write_whole(work.started(), orjson.dumps(now, option=_PRETTY))
+        storage.write_whole(work.started(), orjson.dumps(this_work, option=_PRETTY))
 
 
 def _fingerprints(plans: list[Plan]) -> dict[str, dict[str, str]]:

@@ -12,6 +12,7 @@ import yaml
 from tokenizers import Tokenizer, models
 
 from beam_pipeline.cli import main
+from beam_pipeline.verify import problems
 from tests import jobs
 from tests.jobs import DEMO, build, recipe_of, source_of
 from transforms.readers.synthetic import document
@@ -284,3 +285,27 @@ def test_a_given_work_dir_is_used_and_nothing_else_in_it_is_touched(tmp_path, do
     corpus = build(tmp_path, recipe_of([source_of("web", documents)]), f"--work_dir={work_dir}")
     assert [path.name for path in work_dir.iterdir()] == ["mine.txt"]
     assert not (corpus.folder / "_work").exists()
+
+
+def test_a_mistake_leaves_a_finished_corpus_finished(capsys, tmp_path, documents):
+    recipe = recipe_of([source_of("web", documents)])
+    corpus = build(tmp_path, recipe)
+    argv = ("build", tmp_path / "recipe.yaml", "--output", corpus.folder, "--quiet")
+    for option, message in (
+        ("--runner=NoSuchRunner", r"no such runner"),
+        ("--piece_bytes=0", r"--piece_bytes must be at least 1"),
+        ("--piece_bytes=-5", r"--piece_bytes must be at least 1"),
+        ("--resume", r"nothing to resume"),
+    ):
+        code, _, err = run(capsys, *argv, option)
+        assert code == 2
+        assert re.search(message, err), err
+        assert (corpus.folder / "_SUCCESS").exists()
+    assert list(problems(str(corpus.folder))) == []
+
+
+def test_the_output_may_not_be_a_file(capsys, tmp_path):
+    (tmp_path / "taken").write_text("")
+    code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "taken")
+    assert code == 2
+    assert "taken is a file" in err

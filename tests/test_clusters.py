@@ -69,6 +69,22 @@ def test_a_chain_of_forty_becomes_one_component_in_any_grouping():
     assert not forest.roots.any()
 
 
+def test_edges_that_wait_are_joined_in_time(monkeypatch):
+    """An accumulator holds at most twice its forest, however many elements edges come in."""
+    monkeypatch.setattr("transforms.clusters._LEAST_JOINED", 64)
+    combine = JoinForests()
+    accumulator = combine.create_accumulator()
+    generator = np.random.default_rng(1)
+    for _ in range(200):
+        edges = generator.integers(0, 50, (3, 2)).astype(np.uint64)
+        accumulator = combine.add_input(accumulator, edges.tobytes())
+        joined, waiting = accumulator
+        assert sum(map(len, waiting)) <= max(64, len(joined))
+    forest = Forest.from_bytes(combine.extract_output(accumulator))
+    assert forest.nodes.tolist() == list(range(50))
+    assert not forest.roots.any()
+
+
 def test_no_edges_are_no_forest():
     combine = JoinForests()
     forest = Forest.from_bytes(combine.extract_output(combine.create_accumulator()))

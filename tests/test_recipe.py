@@ -54,6 +54,8 @@ def test_defaults_are_filled_in():
         ({"sources__0__weight": 0.7}, r"must add up to 1: 0\.7 \+ 0\.25 = 0\.95"),
         ({"sources__0__domain": "webb"}, r"sources\[web\]\.domain: .*'web', 'synthetic'.*'webb'"),
         ({"sources__0__name": "my web"}, r"'my web' is not a plain word"),
+        ({"sources__1__name": "total"}, r"'total' is what the ledger calls all sources"),
+        ({"train_tokens": 10**30}, r"train_tokens: .*less than"),
         ({"sources__1__name": "web"}, r"source names must differ: web appears twice"),
         ({"sources__0__synthetic": {}}, r"exactly one of .* \(got files and synthetic\)"),
         ({"sources__1__synthetic": None}, r"exactly one of .* \(got none\)"),

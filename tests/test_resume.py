@@ -121,6 +121,7 @@ def test_work_of_another_recipe_or_of_changed_inputs_is_refused_by_name(tmp_path
     code, err = resume(capsys, recipe, output)
     assert code == 2
     assert "holds the work of another run: recipe.seq_len was 64 and is now 128" in err
+    assert b'"seq_len": 64' in (output / "_STARTED.json").read_bytes()
 
     recipe.write_text(text)
     path = tmp_path / "web.jsonl"

@@ -358,7 +358,8 @@ class _Choose(beam.DoFn):
                     "entries", ledger.entry(name, outcome, int(which.sum()), size)
                 )
         if repeats:
-            size = int(chosen["size"].sum(dtype=np.int64) - documents["size"][used].sum())
+            once = int(documents["size"][used].sum(dtype=np.int64))
+            size = int(chosen["size"].sum(dtype=np.int64)) - once
             yield beam.pvalue.TaggedOutput(
                 "entries", ledger.entry(name, ledger.TRAIN_REPEATS, repeats, size)
             )

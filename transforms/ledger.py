@@ -22,6 +22,9 @@ OVER_BUDGET = "over_budget"
 TRAIN = "train"
 VAL = "val"
 
+# The row of all sources together, which no source may be called.
+TOTAL = "total"
+
 # Told beside the account, not part of its sum.
 CHAINED = "near_duplicate_by_chain"
 TRAIN_REPEATS = "train_repeats"
@@ -80,7 +83,7 @@ def as_table(entries: Iterable[Entry], sources: Iterable[str]) -> dict[str, dict
         table[source][outcome] = {"documents": documents, "bytes": size}
         total[outcome][0] += documents
         total[outcome][1] += size
-    table["total"] = {
+    table[TOTAL] = {
         outcome: {"documents": documents, "bytes": size}
         for outcome, (documents, size) in sorted(total.items())
     }

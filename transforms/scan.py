@@ -17,7 +17,7 @@ import orjson
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, quality, readers, records, storage
-from transforms.documents import BadRow, Piece, RowBatch, TextBatch
+from transforms.documents import ROW_BITS, BadRow, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
 from transforms.kernels import text as text_kernels
 from transforms.kernels.minhash import Signer
@@ -188,7 +188,16 @@ class _Tally:
 
 
 def exact_records(piece: Piece, scan: PieceScan) -> np.ndarray:
-    """What exact deduplication needs of the scanned documents, `records.EXACT`."""
+    """What exact deduplication needs of the scanned documents, `records.EXACT`.
+
+    Raises:
+      InternalError: the piece has more documents than a reference can tell apart.
+    """
+    if len(scan.documents) > 1 << ROW_BITS:
+        raise InternalError(
+            f"{piece.name()} has {len(scan.documents):,} documents in one piece, of at most "
+            f"{1 << ROW_BITS:,}: lower --piece_bytes, or give the compressed file in parts"
+        )
     found = np.empty(len(scan.documents), records.EXACT)
     for field in (*records.PREFERENCE_ORDER, "digest_hi", "digest_lo", "tie", "size", "source"):
         found[field] = scan.documents[field]

@@ -10,7 +10,7 @@ import io
 import os
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -97,6 +97,21 @@ def read_range(path: str, start: int, stop: int) -> bytes:
     with open_read(path) as file:
         file.seek(start)
         return file.read(stop - start)
+
+
+def read_ranges(path: str, ranges: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    """The bytes of each range (start, stop) of a file, which is opened once.
+
+    Raises:
+      EOFError: the file ends within a range.
+    """
+    with open_read(path) as file:
+        for start, stop in ranges:
+            file.seek(start)
+            raw = file.read(stop - start)
+            if len(raw) != stop - start:
+                raise EOFError(f"{path} ends before byte {stop}")
+            yield raw
 
 
 def write_whole(path: str, data: Buffer | Iterable[Buffer]) -> None:

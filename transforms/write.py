@@ -25,6 +25,8 @@ from transforms.tokenizers.prepare import PreparedTokenizer
 from transforms.work import WorkFolder, write_report
 
 _SHARD_BITS = 32
+# Between two documents of a token file it is cheaper to read on than to seek.
+_GAP_IDS = 16 << 10
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class ShardInfo:
 
     Attributes:
       split: "train" or "val".
+      number: its place in the split.
       file, docs_file: names within the split's folder.
       sequences: windows in it.
       documents: in it, repeats counted.
@@ -59,6 +62,7 @@ class ShardInfo:
     """
 
     split: str
+    number: int
     file: str
     docs_file: str
     sequences: int
@@ -92,6 +96,17 @@ def shard_ranges(shuffle_hi: np.ndarray, count: int) -> np.ndarray:
     return ((shuffle_hi >> np.uint64(32)) * np.uint64(count) >> np.uint64(32)).astype(np.int64)
 
 
+def number_shards(keys: list[int]) -> dict[int, int]:
+    """Numbers the ranges of each split that documents fell in, so that there are no gaps."""
+    numbers: dict[int, int] = {}
+    last_split, number = -1, 0
+    for key in sorted(keys):
+        split = key >> _SHARD_BITS
+        number = number + 1 if split == last_split else 0
+        numbers[key], last_split = number, split
+    return numbers
+
+
 def assemble(chosen: np.ndarray, settings: WriteSettings) -> Shard:
     """Fetches the ids of a shard's documents and packs them into windows.
 
@@ -103,12 +118,7 @@ def assemble(chosen: np.ndarray, settings: WriteSettings) -> Shard:
     offsets = np.r_[0, np.cumsum(lengths)]
     ids = np.empty(offsets[-1], settings.tokenizer.dtype)
     for piece, which in _by_piece(chosen):
-        starts = chosen["offset"][which].astype(np.int64)
-        first, last = int(starts.min()), int((starts + lengths[which]).max())
-        width = ids.dtype.itemsize
-        raw = storage.read_range(settings.work.tokens(piece), first * width, last * width)
-        part = np.frombuffer(raw, ids.dtype)
-        scatter(part, starts - first, lengths[which], offsets[which], ids)
+        _fetch(settings.work.tokens(piece), chosen[which], offsets[which], ids)
     if len(ids) and int(ids.max()) >= settings.tokenizer.vocab_size:
         raise InternalError(
             f"token id {ids.max()} is outside the vocabulary of {settings.tokenizer.vocab_size}"
@@ -118,6 +128,26 @@ def assemble(chosen: np.ndarray, settings: WriteSettings) -> Shard:
         ids, offsets, settings.seq_len, tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
     )
     return Shard(windows, chosen, positions)
+
+
+def _fetch(path: str, chosen: np.ndarray, places: np.ndarray, ids: np.ndarray) -> None:
+    """Copies the ids of a token file's documents to their places.
+
+    Documents of a first epoch lie together; those of later epochs anywhere in the file, and then
+    only what is needed is read.
+    """
+    order = np.argsort(chosen["offset"])
+    starts = chosen["offset"][order].astype(np.int64)
+    lengths = chosen["ids"][order].astype(np.int64)
+    stops = starts + lengths
+    runs = np.flatnonzero(np.r_[True, starts[1:] - np.maximum.accumulate(stops)[:-1] > _GAP_IDS])
+    ends = np.r_[runs[1:], len(order)]
+    width = ids.dtype.itemsize
+    spans = [(int(starts[a]), int(stops[a:b].max())) for a, b in zip(runs, ends, strict=True)]
+    parts = storage.read_ranges(path, [(first * width, last * width) for first, last in spans])
+    for a, b, (first, _), raw in zip(runs, ends, spans, parts, strict=True):
+        part = np.frombuffer(raw, ids.dtype)
+        scatter(part, starts[a:b] - first, lengths[a:b], places[order[a:b]], ids)
 
 
 def _by_piece(chosen: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -174,6 +204,7 @@ def write_shard(shard: Shard, split: str, number: int, settings: WriteSettings) 
     ids = shard.chosen["ids"].astype(np.int64)
     return ShardInfo(
         split=split,
+        number=number,
         file=f"{stem}.tokens.bin",
         docs_file=f"{stem}.docs.parquet",
         sequences=len(shard.windows),
@@ -205,16 +236,16 @@ class _AssignShard(beam.DoFn):
 class _WriteShard(beam.DoFn):
     settings: WriteSettings
 
-    def process(self, group: tuple[int, Iterable[bytes]], used: list[int]) -> Iterator[ShardInfo]:
+    def process(
+        self, group: tuple[int, Iterable[bytes]], numbers: dict[int, int]
+    ) -> Iterator[ShardInfo]:
         key, packed = group
         split = key >> _SHARD_BITS
-        # Ranges that no document fell in are passed over, so that numbers have no gaps.
-        number = sum(other < key for other in used if other >> _SHARD_BITS == split)
         report = self.settings.work.shard_report(SPLITS[split], key & ((1 << _SHARD_BITS) - 1))
         done = self.settings.work.done(report)
         if done is None:
             shard = assemble(records.unpack(packed, records.CHOSEN), self.settings)
-            info = write_shard(shard, SPLITS[split], number, self.settings)
+            info = write_shard(shard, SPLITS[split], numbers[key], self.settings)
             write_report(report, asdict(info))
         else:
             info = ShardInfo(**done)
@@ -242,5 +273,12 @@ class WriteShards(beam.PTransform):
             )
             | "GroupShard" >> beam.GroupByKey()
         )
-        used = beam.pvalue.AsList(grouped | "UsedRanges" >> beam.Keys())
-        return grouped | "WriteShard" >> beam.ParDo(_WriteShard(self.settings), used)
+        numbers = (
+            grouped
+            | "UsedRanges" >> beam.Keys()
+            | "AllRanges" >> beam.combiners.ToList()
+            | "Number" >> beam.Map(number_shards)
+        )
+        return grouped | "WriteShard" >> beam.ParDo(
+            _WriteShard(self.settings), beam.pvalue.AsSingleton(numbers)
+        )

@@ -1,4 +1,5 @@
 import gzip
+import io
 import struct
 import zlib
 from pathlib import Path
@@ -9,6 +10,7 @@ import zstandard
 
 from tests.readers.reading import files, read_source
 from transforms.errors import DamagedFileError
+from transforms.readers.compressed import DecompressedStream
 
 # Text that does not compress well, so that the files are several steps of the reader long.
 NOISE = [
@@ -124,3 +126,12 @@ def test_other_formats_are_named(content: bytes, words: str, written) -> None:
         read_source(files(path))
     outcome = read_source(files(path, on_bad_file="skip"))
     assert words in outcome.notes[0].detail
+
+
+def test_what_expands_a_thousandfold_is_given_in_parts():
+    """A worker must survive 256 MiB of one letter in a few KB."""
+    whole = zstandard.ZstdCompressor(level=19).compress(b"a" * (256 << 20))
+    assert len(whole) < 64 << 10
+    sizes = [len(part) for part in DecompressedStream(io.BytesIO(whole), "bomb.zst")]
+    assert sum(sizes) == 256 << 20
+    assert max(sizes) <= 66 << 20

@@ -70,7 +70,7 @@ def test_what_needs_landing() -> None:
         return readers.needs_landing(Piece(0, 0, kind, "x"), size)
 
     assert needs("hub", 0)
-    assert needs("compressed_jsonl", 33_000_000)
-    assert not needs("compressed_jsonl", 31_000_000)
+    assert needs("compressed_jsonl", 5_000_000)
+    assert not needs("compressed_jsonl", 3_000_000)
     assert not needs("jsonl", 1 << 40)
     assert not needs("parquet", 1 << 40)

@@ -100,8 +100,19 @@ def to_rows(batch: pa.RecordBatch, first_row: int, spec: SourceSpec) -> RowBatch
         texts = texts.take(pa.array(good))
     ids = None
     if spec.id_column is not None:
-        ids = column_of(batch, spec.id_column).cast(pa.string()).take(pa.array(good)).to_pylist()
+        ids = _names(column_of(batch, spec.id_column).take(pa.array(good)))
     return RowBatch((first_row + good).astype(np.uint32), text_batch(texts), ids, bad)
+
+
+def _names(ids: pa.Array) -> list[str | None]:
+    """Ids as strings; None where there is none, or one that is not UTF-8."""
+    try:
+        return ids.cast(pa.string()).to_pylist()
+    except pa.ArrowInvalid:
+        return [
+            raw.decode() if raw is not None and rows.encoding_fault(raw) is None else None
+            for raw in ids.cast(pa.binary()).to_pylist()
+        ]
 
 
 def text_batch(texts: pa.LargeBinaryArray) -> TextBatch:

@@ -35,9 +35,10 @@ _UNREAD = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
-# Compressed bytes handed on at a time: small enough that a stream that expands a thousandfold
-# stays in memory, and that copying what follows each of many tiny members stays cheap.
-_STEP = 64 << 10
+# Compressed bytes handed on at a time. A decoder gives all that they expand to at once: gzip a
+# thousandfold, zstd 4 bytes to a block of 128 KiB, so that either step gives 64 MiB at most. Small
+# steps also keep copying what follows each of many tiny members cheap.
+_STEPS = {GZIP: 64 << 10, ZSTD: 2 << 10}
 # zstd --long=31, as some dumps are.
 _LARGEST_WINDOW = 1 << 31
 
@@ -119,6 +120,7 @@ class DecompressedStream:
         self._file = file
         self._path = path
         self._format = sniff(file.read(HEAD_BYTES), path)
+        self._step = _STEPS[self._format]
         self.garbage = 0
 
     def __iter__(self) -> Iterator[bytes]:
@@ -138,7 +140,7 @@ class DecompressedStream:
 
     def _parts(self) -> Iterator[bytes]:
         self._file.seek(0)
-        data, offset = self._file.read(_STEP), 0
+        data, offset = self._file.read(self._step), 0
         while data:
             member_start = offset
             decoder = self._decoder()
@@ -158,13 +160,13 @@ class DecompressedStream:
                     ) from error
                 offset += len(data)
                 if not decoder.eof:
-                    data = self._file.read(_STEP)
+                    data = self._file.read(self._step)
             offset -= len(decoder.unused_data)
-            data = decoder.unused_data or self._file.read(_STEP)
+            data = decoder.unused_data or self._file.read(self._step)
             if self._format == GZIP:
                 data, offset = self._skip_padding(data, offset)
                 if len(data) == 1:
-                    data += self._file.read(_STEP)
+                    data += self._file.read(self._step)
                 if data and not data.startswith(_GZIP_MAGIC):
                     self.garbage = offset
                     return
@@ -180,7 +182,7 @@ class DecompressedStream:
             offset += len(data) - len(rest)
             if rest:
                 return rest, offset
-            data = self._file.read(_STEP)
+            data = self._file.read(self._step)
         return b"", offset
 
     def _salvage(self, member_start: int, offset: int, data: bytes) -> Iterator[bytes]:
@@ -192,7 +194,7 @@ class DecompressedStream:
         decoder = self._decoder()
         self._file.seek(member_start)
         while member_start < offset:
-            again = self._file.read(min(_STEP, offset - member_start))
+            again = self._file.read(min(self._step, offset - member_start))
             member_start += len(again)
             decoder.decompress(again)
         try:

@@ -172,7 +172,7 @@ def _below_common_folder(paths: list[str]) -> list[str]:
 def choose(names: Sequence[str], fraction: float) -> list[int]:
     """Places of the names to read: those whose hash falls below the fraction, at least one."""
     keys = [
-        int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big") / 2**64
+        int.from_bytes(hashlib.blake2b(os.fsencode(name), digest_size=8).digest(), "big") / 2**64
         for name in names
     ]
     chosen = [k for k, key in enumerate(keys) if key < fraction]
