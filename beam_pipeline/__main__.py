@@ -1,7 +1,6 @@
 """`python -m beam_pipeline` is `corpusbeam`."""
 
-import sys
+from beam_pipeline.cli import command_line
 
-from beam_pipeline.cli import main
-
-sys.exit(main())
+if __name__ == "__main__":
+    command_line()

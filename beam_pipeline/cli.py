@@ -4,7 +4,13 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
+from beam_pipeline.process import importing, leave
 from transforms.errors import CorpusError
+
+
+def command_line() -> None:
+    """The `corpusbeam` command; does not return."""
+    leave(main())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,7 +76,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
-    from beam_pipeline.run import build_corpus
+    with importing():
+        from beam_pipeline.run import build_corpus
 
     return build_corpus(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
 

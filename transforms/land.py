@@ -1,6 +1,6 @@
 """Pieces, ready to be read twice: what should not be is landed once in the work folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 import apache_beam as beam
@@ -10,6 +10,24 @@ from transforms import readers, storage
 from transforms.documents import Piece
 from transforms.readers.spec import SourceSpec
 from transforms.work import WorkFolder, write_report
+
+
+def in_order_of_work(pieces: list[Piece], sizes: Mapping[str, int]) -> list[Piece]:
+    """Puts what is to be landed first, the largest first.
+
+    A runner that deals elements out to its workers in turn then gives each about as much to do.
+
+    Args:
+      sizes: bytes of the files, by path.
+    """
+    landed = [
+        (-sizes.get(piece.path, 0), place)
+        for place, piece in enumerate(pieces)
+        if readers.needs_landing(piece, sizes.get(piece.path, 0))
+    ]
+    first = {place for _, place in landed}
+    rest = [piece for place, piece in enumerate(pieces) if place not in first]
+    return [pieces[place] for _, place in sorted(landed)] + rest
 
 
 def write_pieces(path: str, pieces: list[Piece]) -> None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-import orjson
 
 from transforms.documents import TextBatch
 from transforms.errors import InternalError, TokenizerError
@@ -79,8 +78,9 @@ def choose_backend(
     if asked == "tokenizers":
         return "tokenizers", "the recipe asks for it"
     tokenizer_json = fetch.read(prepared.path)
-    texts = [*ADVERSARIAL, *_around_added_tokens(tokenizer_json), *sample]
-    problem = _difference(prepared, tokenizer_json, texts)
+    reference = HFEncoder(prepared, tokenizer_json)
+    texts = [*ADVERSARIAL, *_around(reference.added_tokens()), *sample]
+    problem = _difference(prepared, reference, texts)
     if problem is None:
         return "fastokens", f"same ids as tokenizers on {len(texts)} texts"
     if asked == "fastokens":
@@ -90,18 +90,17 @@ def choose_backend(
     return "tokenizers", f"fastokens {problem}"
 
 
-def _around_added_tokens(tokenizer_json: bytes) -> list[str]:
+def _around(added_tokens: list[str]) -> list[str]:
     """Texts in which each added token of the tokenizer stands in different company."""
-    contents = [token["content"] for token in orjson.loads(tokenizer_json)["added_tokens"]]
     return [
         text
-        for content in contents
+        for content in added_tokens
         for text in (content, f"a{content}b", f" \n{content} {content}{content}\n")
     ]
 
 
 def _difference(
-    prepared: PreparedTokenizer, tokenizer_json: bytes, texts: Sequence[str]
+    prepared: PreparedTokenizer, reference: HFEncoder, texts: Sequence[str]
 ) -> str | None:
     """What fastokens does differently on the texts, to follow its name in a message."""
     batch = TextBatch.from_strings(texts)
@@ -109,8 +108,7 @@ def _difference(
         fast = _encode_each(load_encoder(replace(prepared, backend="fastokens")), batch)
     except (ValueError, InternalError) as error:
         return f"cannot serve it ({error})"
-    reference = _encode_each(HFEncoder(prepared, tokenizer_json), batch)
-    for text, fast_ids, ids in zip(texts, fast, reference, strict=True):
+    for text, fast_ids, ids in zip(texts, fast, _encode_each(reference, batch), strict=True):
         if not np.array_equal(fast_ids, ids):
             return f"gives other ids than tokenizers for {text[:60]!r}"
     return None

@@ -68,6 +68,10 @@ class HFEncoder:
         self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer_json.decode())
         self._tokenizer.encode_special_tokens = True
 
+    def added_tokens(self) -> list[str]:
+        """What the tokenizer would take out of a text before the model sees it."""
+        return [token.content for token in self._tokenizer.get_added_tokens_decoder().values()]
+
     def encode(self, texts: TextBatch) -> tuple[np.ndarray, np.ndarray]:
         """See `Encoder`."""
         encodings = self._tokenizer.encode_batch_fast(texts.strings(), add_special_tokens=False)
