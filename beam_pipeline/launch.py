@@ -15,7 +15,7 @@ from transforms.budget import BudgetSettings
 from transforms.clusters import Keep
 from transforms.documents import RowBatch
 from transforms.kernels.minhash import Signer, candidate_probability
-from transforms.land import in_order_of_work, write_pieces
+from transforms.land import plan_work, write_pieces
 from transforms.near_dedup import NearDedupSettings
 from transforms.readers import planning
 from transforms.readers.planning import Plan
@@ -109,7 +109,7 @@ def launch(
     if not storage.exists(work.pieces()):
         pieces = [piece for planned in plans for piece in planned.pieces]
         sizes = dict(entry for planned in plans for entry in planned.inputs)
-        write_pieces(work.pieces(), in_order_of_work(pieces, sizes))
+        write_pieces(work.pieces(), plan_work(pieces, sizes))
     return _settings(
         recipe,
         specs,

@@ -186,7 +186,7 @@ def test_parquet_and_large_compressed_files_give_the_same_bytes(tmp_path, monkey
     reference = build(tmp_path / "plain", recipe_of([source_of("web", plain)]))
     parquet = recipe_of([source_of("web", tmp_path / "web.parquet")])
     pieces = build(tmp_path / "parquet", parquet, "--piece_bytes=5000")
-    monkeypatch.setattr("transforms.readers.LARGE_COMPRESSED_BYTES", 1000)
+    monkeypatch.setattr("transforms.land.LARGE_COMPRESSED_BYTES", 1000)
     monkeypatch.setattr("transforms.readers.landed.LANDED_BYTES", 20_000)
     landed = build(tmp_path / "landed", recipe_of([source_of("web", packed)]))
     assert pieces.hashes() == reference.hashes()

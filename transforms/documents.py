@@ -78,6 +78,7 @@ class Piece:
         documents (synthetic); 0 and 0 where the piece is the whole file.
       rows_before: rows of the same file that precede this piece, where that is known (landed
         pieces), so that messages can name the row.
+      land: it is to be landed before it is read.
       origin: of a landed piece, the path of the piece that was landed.
     """
 
@@ -88,6 +89,7 @@ class Piece:
     start: int = 0
     stop: int = 0
     rows_before: int = 0
+    land: bool = False
     origin: str = ""
 
     def name(self) -> str:

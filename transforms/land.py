@@ -1,7 +1,7 @@
 """Pieces, ready to be read twice: what should not be is landed once in the work folder."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import apache_beam as beam
 import orjson
@@ -11,23 +11,37 @@ from transforms.documents import Piece
 from transforms.readers.spec import SourceSpec
 from transforms.work import WorkFolder, write_report
 
+# A compressed file is one task; beyond this it is a long one, and what reads it holds much.
+LARGE_COMPRESSED_BYTES = 32_000_000
+# A smaller one is landed too if it would keep one worker busy while the others wait.
+SMALL_COMPRESSED_BYTES = 4_000_000
+LARGE_SHARE = 1 / 16
 
-def in_order_of_work(pieces: list[Piece], sizes: Mapping[str, int]) -> list[Piece]:
-    """Puts what is to be landed first, the largest first.
 
-    A runner that deals elements out to its workers in turn then gives each about as much to do.
+def plan_work(pieces: list[Piece], sizes: Mapping[str, int]) -> list[Piece]:
+    """Marks the pieces that are to be landed, and puts long tasks first.
+
+    What should not be read twice is landed: a hub's shards; compressed files that are large, or
+    large among all the input. A runner that deals elements out to its workers in turn gives each
+    about as much to do if the longest come first.
 
     Args:
-      sizes: bytes of the files, by path.
+      sizes: bytes of all the input's files, by path.
     """
-    landed = [
-        (-sizes.get(piece.path, 0), place)
-        for place, piece in enumerate(pieces)
-        if readers.needs_landing(piece, sizes.get(piece.path, 0))
-    ]
-    first = {place for _, place in landed}
-    rest = [piece for place, piece in enumerate(pieces) if place not in first]
-    return [pieces[place] for _, place in sorted(landed)] + rest
+    total = sum(sizes.values())
+
+    def work(piece: Piece) -> tuple[bool, int]:
+        size = sizes.get(piece.path, 0)
+        if piece.kind == "hub":
+            return True, size
+        if piece.kind != "compressed_jsonl":
+            return False, 0
+        large = size > LARGE_COMPRESSED_BYTES
+        large_here = size > SMALL_COMPRESSED_BYTES and size > LARGE_SHARE * total
+        return large or large_here, size
+
+    by_work = sorted(pieces, key=work, reverse=True)
+    return [replace(piece, land=work(piece)[0]) for piece in by_work]
 
 
 def write_pieces(path: str, pieces: list[Piece]) -> None:
@@ -47,8 +61,7 @@ class _Land(beam.DoFn):
     work: WorkFolder
 
     def process(self, piece: Piece) -> Iterator[Piece]:
-        size = storage.size(piece.path) if piece.kind == "compressed_jsonl" else 0
-        if not readers.needs_landing(piece, size):
+        if not piece.land:
             yield piece
             return
         report = self.work.landed_report(piece.number)

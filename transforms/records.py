@@ -49,6 +49,7 @@ def scanned(permutations: int) -> np.dtype:
             *DIGEST,
             *PREFERENCE,
             ("tie", "<u8"),
+            ("fingerprint", "<u8"),
             ("source", "<u2"),
             ("row", "<u4"),
             ("size", "<u4"),

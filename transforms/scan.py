@@ -113,6 +113,7 @@ def _describe(texts: TextBatch, piece: Piece, settings: ScanSettings) -> np.ndar
     found["digest_hi"], found["digest_lo"] = digests.T
     found["keep_hi"], found["keep_lo"] = keep.T
     found["priority"] = settings.priorities[piece.source]
+    found["fingerprint"] = keys.fingerprints(texts)
     found["source"] = piece.source
     found["size"] = texts.sizes()
     found["signature"] = settings.signer.sign(normalized)

@@ -173,11 +173,7 @@ def _read_rows(
 
 
 def _check_unchanged(piece: Piece, texts: TextBatch, expected: np.ndarray) -> None:
-    digests = keys.digests(texts)
-    if not (
-        np.array_equal(digests[:, 0], expected["text_hi"])
-        and np.array_equal(digests[:, 1], expected["text_lo"])
-    ):
+    if not np.array_equal(keys.fingerprints(texts), expected["fingerprint"]):
         raise SourceError(_changed(piece))
 
 

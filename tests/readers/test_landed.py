@@ -5,7 +5,6 @@ import pytest
 
 from tests.readers.reading import MALFORMED, files, read_pieces
 from transforms import readers
-from transforms.documents import Piece
 from transforms.errors import DamagedFileError
 from transforms.readers import planning
 from transforms.readers.landed import LANDED_BYTES
@@ -63,14 +62,3 @@ def test_damage_is_raised_or_kept_with_the_rows(tmp_path) -> None:
     assert outcome.notes[0].kind == "damaged"
     with pytest.raises(DamagedFileError, match=r"truncated\.jsonl\.gz"):
         list(readers.land(piece, files(piece.path), str(tmp_path)))
-
-
-def test_what_needs_landing() -> None:
-    def needs(kind: str, size: int) -> bool:
-        return readers.needs_landing(Piece(0, 0, kind, "x"), size)
-
-    assert needs("hub", 0)
-    assert needs("compressed_jsonl", 5_000_000)
-    assert not needs("compressed_jsonl", 3_000_000)
-    assert not needs("jsonl", 1 << 40)
-    assert not needs("parquet", 1 << 40)

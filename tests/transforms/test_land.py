@@ -17,7 +17,6 @@ def spec(tmp_path):
 
 @pytest.fixture
 def small_landings(monkeypatch):
-    monkeypatch.setattr("transforms.readers.LARGE_COMPRESSED_BYTES", 2000)
     monkeypatch.setattr("transforms.readers.landed.LANDED_BYTES", 4000)
 
 
@@ -51,7 +50,7 @@ def test_what_can_be_read_twice_is_left_where_it_is(spec, tmp_path):
 def test_a_large_compressed_file_becomes_pieces_with_the_same_rows(spec, tmp_path, options):
     texts = texts_of(60)
     path = jobs.write_rows(tmp_path / "web.jsonl.gz", [{"text": text} for text in texts])
-    planned = [Piece(piece_number(3), 0, "compressed_jsonl", str(path))]
+    planned = [Piece(piece_number(3), 0, "compressed_jsonl", str(path), land=True)]
     pieces = land(spec, tmp_path, planned, *options)
     assert are(pieces, Piece)
     assert {piece.kind for piece in pieces} == {"landed"}

@@ -13,9 +13,7 @@ from transforms.readers.rows import NOTE_DAMAGED, FileNote
 from transforms.readers.spec import SourceSpec
 from transforms.readers.synthetic import read_synthetic
 
-__all__ = ["LARGE_COMPRESSED_BYTES", "FileNote", "land", "needs_landing", "read"]
-
-LARGE_COMPRESSED_BYTES = 4_000_000
+__all__ = ["FileNote", "land", "read"]
 
 _Reader = Callable[[Piece, SourceSpec], Iterator[RowBatch | FileNote]]
 _READERS: dict[str, _Reader] = {
@@ -44,16 +42,6 @@ def read(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch | FileNote]:
         if spec.on_bad_file == "fail":
             raise
         yield FileNote(piece.path, NOTE_DAMAGED, str(error))
-
-
-def needs_landing(piece: Piece, size: int) -> bool:
-    """Whether a piece should be landed first, as it is costly to read twice or one long task.
-
-    Args:
-      size: bytes of the piece's file.
-    """
-    large = piece.kind == "compressed_jsonl" and size > LARGE_COMPRESSED_BYTES
-    return piece.kind == "hub" or large
 
 
 def land(piece: Piece, spec: SourceSpec, work_dir: str) -> Iterator[Piece]:
