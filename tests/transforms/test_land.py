@@ -62,7 +62,7 @@ def test_a_large_compressed_file_becomes_pieces_with_the_same_rows(spec, tmp_pat
 @pytest.mark.usefixtures("small_landings")
 def test_landing_again_leaves_the_same_files(spec, tmp_path):
     path = jobs.write_rows(tmp_path / "web.jsonl.gz", [{"text": text} for text in texts_of(60)])
-    planned = [Piece(piece_number(0), 0, "compressed_jsonl", str(path))]
+    planned = [Piece(piece_number(0), 0, "compressed_jsonl", str(path), land=True)]
     first = land(spec, tmp_path, planned), files_in(tmp_path / "work")
     again = land(spec, tmp_path, planned, "--direct_runner_bundle_repeat=2")
     assert (again, files_in(tmp_path / "work")) == first
