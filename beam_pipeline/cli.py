@@ -94,7 +94,7 @@ def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
     from transforms.readers import planning
 
     path = recipes.find(arguments.recipe)
-    recipe = recipes.load(path)
+    recipe = recipes.load(path, recipes.Recipe)
     specs = [source_spec(recipe, source, path) for source in recipe.sources]
     if arguments.offline:
         specs = [planning.offline(spec) for spec in specs]

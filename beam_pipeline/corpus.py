@@ -20,9 +20,10 @@ from transforms.land import LandPieces
 from transforms.near_dedup import FindEdges
 from transforms.rejects import WriteRejects
 from transforms.scan import Note, Scan
+from transforms.shards import ShardInfo
 from transforms.tokenize import Tokenize
 from transforms.work import WorkFolder
-from transforms.write import ShardInfo, WriteShards
+from transforms.write import WriteShards
 
 
 def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:

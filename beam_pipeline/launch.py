@@ -90,7 +90,7 @@ def launch(
       CorpusError: what is wrong, in one line; no shard has been touched.
     """
     recipe_path = recipes.find(recipe_path)
-    recipe = recipes.load(recipe_path)
+    recipe = recipes.load(recipe_path, Recipe)
     rules = tuple(_rules(source) for source in recipe.sources)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     if offline:

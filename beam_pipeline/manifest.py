@@ -3,7 +3,7 @@
 import platform
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -11,7 +11,7 @@ from transforms.budget import Share
 from transforms.readers.spec import HubInput, SourceSpec
 from transforms.tokenize import SPLITS, TRAIN, group_key
 from transforms.tokenizers.spec import PreparedTokenizer
-from transforms.write import ShardInfo
+from transforms.shards import ShardInfo
 
 STARTED = "_STARTED.json"
 SUCCESS = "_SUCCESS"
@@ -76,13 +76,9 @@ def manifests(
             **_totals(infos, facts),
             **common,
             "sources": sources,
-            "shards": [_shard(info) for info in infos],
+            "shards": [info.entry() for info in infos],
         }
-        for info in infos:
-            entry = _shard(info)
-            entry["file"] = f"{name}/{info.file}"
-            entry["docs_file"] = f"{name}/{info.docs_file}"
-            listed.append(entry)
+        listed += [info.entry(name) for info in infos]
     found[MANIFEST] = {
         **_totals(shards, facts),
         **common,
@@ -146,12 +142,6 @@ def _totals(shards: Sequence[ShardInfo], facts: CorpusFacts) -> dict[str, Any]:
         "n_document_tokens": sum(info.document_tokens for info in shards),
         "n_documents": sum(info.documents for info in shards),
     }
-
-
-def _shard(info: ShardInfo) -> dict[str, Any]:
-    entry = asdict(info)
-    del entry["split"]
-    return entry
 
 
 def _sources(

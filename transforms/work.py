@@ -57,9 +57,10 @@ class WorkFolder:
         """What became of the piece's other documents; ids of documents, if the source has them."""
         return storage.join(self.root, "tokens", f"{piece:012x}.json")
 
-    def shard_report(self, split: str, key_range: int) -> str:
+    def shard_report(self, folder: str, key_range: int) -> str:
         """The shard that was written of a range of the shuffle key."""
-        return storage.join(self.root, "shards", f"{split}-{key_range:08x}.json")
+        name = folder.replace("/", "-")
+        return storage.join(self.root, "shards", f"{name}-{key_range:08x}.json")
 
     def done(self, report: str) -> Any | None:
         """A report that an earlier run left, or None if its work is still to be done."""
