@@ -13,13 +13,14 @@ from apache_beam.pvalue import AsDict, AsList, AsSingleton
 from beam_pipeline.launch import Launch
 from beam_pipeline.manifest import MANIFEST, SUCCESS, CorpusFacts, manifests
 from transforms import ledger, storage
+from transforms.account import Note
 from transforms.budget import Budget, Shares
 from transforms.clusters import Cluster
 from transforms.exact_dedup import ExactDedup
 from transforms.land import LandPieces
 from transforms.near_dedup import FindEdges
 from transforms.rejects import WriteRejects
-from transforms.scan import Note, Scan
+from transforms.scan import Scan
 from transforms.shards import ShardInfo
 from transforms.tokenize import Tokenize
 from transforms.work import WorkFolder

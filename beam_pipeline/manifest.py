@@ -9,9 +9,9 @@ from typing import Any
 
 from transforms.budget import Share
 from transforms.readers.spec import HubInput, SourceSpec
+from transforms.shards import ShardInfo
 from transforms.tokenize import SPLITS, TRAIN, group_key
 from transforms.tokenizers.spec import PreparedTokenizer
-from transforms.shards import ShardInfo
 
 STARTED = "_STARTED.json"
 SUCCESS = "_SUCCESS"

@@ -255,7 +255,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 def shipped() -> dict[str, Path]:
     """The recipes that go by name, name to file."""
     folder = Path(str(resources.files("beam_pipeline") / "recipes"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"), key=lambda path: path.stem)}
 
 
 def find(name_or_path: str) -> str:

@@ -23,9 +23,7 @@ def size_name(size: int) -> str:
     return f"<size_{size}>"
 
 
-def special_names(
-    sizes: Sequence[int], names: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def special_names(sizes: Sequence[int], names: Mapping[str, str] | None = None) -> dict[str, str]:
     """The names of all special tokens by role, as a new tokenizer numbers them.
 
     The role of a size token is its size.
