@@ -20,7 +20,7 @@ _COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
 Decode = Callable[[np.ndarray], str]
 
 
-def show(folder: str, split: str, window: int) -> int:
+def show(folder: str, split: str, window: int, layout: str | None = None) -> int:
     """Prints a window.
 
     Args:

@@ -1,18 +1,17 @@
 """What tells a corpus from another, and what may be done in a folder that holds one already."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
 
 from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, versions
-from beam_pipeline.recipe import Recipe
+from beam_pipeline.recipe import JobRecipe
 from transforms import storage
 from transforms.errors import OutputError
 from transforms.readers.planning import Plan
 from transforms.readers.spec import HubInput
-from transforms.tokenize import SPLITS
 from transforms.tokenizers.spec import PreparedTokenizer
 from transforms.work import WorkFolder
 
@@ -21,9 +20,13 @@ _PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
 
 
 def started(
-    recipe: Recipe, plans: list[Plan], tokenizer: PreparedTokenizer, offline: bool
+    recipe: JobRecipe, plans: list[Plan], tokenizer: PreparedTokenizer | None, offline: bool
 ) -> dict[str, Any]:
-    """What tells this corpus from another: recipe, inputs, tokenizer."""
+    """What tells this corpus from another: recipe, inputs, tokenizer.
+
+    Args:
+      tokenizer: None where the job trains one, which recipe and inputs determine.
+    """
     return {
         "recipe": recipe.canonical(),
         "inputs": {planned.spec.name: dict(planned.inputs) for planned in plans},
@@ -32,16 +35,19 @@ def started(
             for planned in plans
             if isinstance(planned.spec.input, HubInput)
         },
-        "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
+        "tokenizer": tokenizer and {"name": tokenizer.name, "sha256": tokenizer.sha256},
         "offline": offline,
     }
 
 
-def take_output(output: str, now: dict[str, Any], resume: bool) -> None:
+def take_output(output: str, now: dict[str, Any], resume: bool, folders: Sequence[str]) -> None:
     """Makes a folder this corpus's own.
 
     A finished corpus stays if another is to be built; shards of an unfinished one do not, unless
     its work is resumed.
+
+    Args:
+      folders: those below it that hold shards.
 
     Raises:
       OutputError: naming what differs from the corpus that is there.
@@ -58,10 +64,10 @@ def take_output(output: str, now: dict[str, Any], resume: bool) -> None:
         _refuse_other(marker, now, f"{output} holds another corpus")
         storage.remove_file(success)
     elif storage.exists(marker) and not resume:
-        for split in SPLITS:
-            storage.remove_tree(storage.join(output, split))
-    for split in SPLITS:
-        storage.remove_temporaries(storage.join(output, split))
+        for folder in folders:
+            storage.remove_tree(storage.join(output, folder))
+    for folder in folders:
+        storage.remove_temporaries(storage.join(output, folder))
     storage.write_whole(marker, orjson.dumps(now, option=_PRETTY))
 
 

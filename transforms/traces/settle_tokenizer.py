@@ -13,8 +13,8 @@ from transforms import storage
 from transforms.errors import RecipeError
 from transforms.shards import by_piece
 from transforms.take_first import FirstSettings, TakeFirst
-from transforms.tokenizers.agreement import choose_backend
 from transforms.tokenizers.prepare import prepare
+from transforms.tokenizers.settle import settle
 from transforms.tokenizers.spec import PreparedTokenizer, TokenizerSpec
 from transforms.tokenizers.train import train
 from transforms.traces.example import Example
@@ -23,6 +23,7 @@ from transforms.traces.special_tokens import SpecialTokens
 from transforms.traces.split_examples import SPLITS
 from transforms.work import WorkFolder
 
+TRAINED = "trained"
 SAMPLE_CHARACTERS = 128 << 10
 
 
@@ -47,12 +48,13 @@ class SettleSettings:
 
     Attributes:
       given: a tokenizer that is ready; None where one is to be trained.
+      training: how; None where one is given.
       path: where the tokenizer that is used is written for workers and readers.
       val_fraction, limit: of the recipe, for messages.
     """
 
     given: PreparedTokenizer | None
-    training: Training
+    training: Training | None
     path: str
     val_fraction: float
     limit: int | None
@@ -105,14 +107,14 @@ def train_on(sample: np.ndarray, training: Training, work: WorkFolder) -> None:
     storage.write_whole(training.wanted.location, trained.to_str().encode())
 
 
-def take_trained(sample: np.ndarray, settings: SettleSettings) -> PreparedTokenizer:
-    """Checks a trained tokenizer, writes it where it is used from, and chooses who encodes."""
-    wanted = settings.training.wanted
-    prepared, tokenizer_json = prepare(wanted)
-    storage.write_whole(settings.path, tokenizer_json)
-    prepared = replace(prepared, name="trained", path=settings.path)
-    backend, _ = choose_backend(prepared, _some_texts(sample, settings.work), wanted.backend)
-    return replace(prepared, backend=backend)
+def take_trained(
+    sample: np.ndarray, training: Training, path: str, work: WorkFolder
+) -> PreparedTokenizer:
+    """Checks a trained tokenizer, writes it to a path, and chooses who encodes with it."""
+    prepared, tokenizer_json = prepare(training.wanted)
+    texts = _some_texts(sample, work)
+    settled, _ = settle(prepared, tokenizer_json, path, texts, training.wanted.backend)
+    return replace(settled, name=TRAINED)
 
 
 def _some_texts(sample: np.ndarray, work: WorkFolder) -> list[str]:
@@ -137,13 +139,13 @@ class _Settle(beam.DoFn):
         empty = tell_empty_split(counts, settings.val_fraction, settings.limit)
         if empty is not None:
             raise RecipeError(empty)
-        if settings.given is not None:
+        if settings.training is None:
             yield settings.given
             return
         found = packing.unpack(sample, UNIQUE)
         if not (settings.work.resume and storage.exists(settings.training.wanted.location)):
             train_on(found, settings.training, settings.work)
-        yield take_trained(found, settings)
+        yield take_trained(found, settings.training, settings.path, settings.work)
 
 
 @dataclass
@@ -162,7 +164,7 @@ class SettleTokenizer(beam.PTransform):
         """Wires the sample to the training."""
         chosen = inputs["chosen"]
         sample: Iterable[bytes] | AsList = []
-        if self.settings.given is None:
+        if self.settings.training is not None:
             first = FirstSettings(self.settings.training.max_bytes, UNIQUE, "size")
             sample = AsList((chosen | "Sample" >> TakeFirst(first)).taken)
         return (
