@@ -6,7 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from beam_pipeline.verify import read_manifest
+from beam_pipeline.finished import read_manifest
 from transforms import ledger
 
 _ROWS = (

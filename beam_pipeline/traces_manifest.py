@@ -98,6 +98,11 @@ def manifests(
     return found
 
 
+def is_traces(manifest: dict[str, Any]) -> bool:
+    """Whether a manifest is one of this job's."""
+    return manifest.get("job") == JOB
+
+
 def _check(
     rows: dict[str, dict[str, dict]], encoding: dict[str, dict[str, dict]], facts: TracesFacts
 ) -> None:
