@@ -181,7 +181,10 @@ def _training(recipe: TracesRecipe, wanted: TokenizerSpec, work: WorkFolder) -> 
     if asked is None:
         return None
     trained = replace(wanted, location=work.tokenizer())
-    return Training(asked.vocab_size, asked.min_frequency, asked.max_bytes, trained)
+    names = special_names(recipe.geometry().sizes, recipe.tokenizer.names)
+    return Training(
+        asked.vocab_size, asked.min_frequency, asked.max_bytes, tuple(names.values()), trained
+    )
 
 
 def _example_texts(plan: Plan, parser: ParserSpec) -> Iterator[str]:

@@ -13,6 +13,7 @@ from transforms import pick_order, records
 
 # There is one pick order, so all that is summed and grouped has one key.
 _KEY = 0
+_PICK_KEY = np.dtype("<u8")
 
 
 class Taken(NamedTuple):
@@ -79,22 +80,24 @@ class _Cut(beam.DoFn):
 
     def process(
         self, group: tuple[int, Iterable[bytes]], histograms: dict[int, bytes]
-    ) -> Iterator[tuple[int, tuple[int, int]]]:
+    ) -> Iterator[tuple[int, bytes]]:
         _, before = pick_order.range_of_cut(histograms[_KEY], self.settings.amount)
         picks, costs = self.settings.picks_and_costs(b"".join(group[1]))
-        yield _KEY, pick_order.last_taken(picks, costs, self.settings.amount - before)
+        last = pick_order.last_taken(picks, costs, self.settings.amount - before)
+        # As bytes: the coder of integers takes none from 2**63 on.
+        yield _KEY, np.array(last, _PICK_KEY).tobytes()
 
 
 @dataclass
 class _Take(beam.DoFn):
     settings: FirstSettings
 
-    def process(self, packed: bytes, cuts: dict[int, tuple[int, int]]) -> Iterator[bytes]:
+    def process(self, packed: bytes, cuts: dict[int, bytes]) -> Iterator[bytes]:
         found = np.frombuffer(packed, self.settings.dtype)
         picks, _ = self.settings.picks_and_costs(packed)
         taken = np.ones(len(found), bool)
         if _KEY in cuts:
-            taken = pick_order.taken(picks, *cuts[_KEY])
+            taken = pick_order.taken(picks, *np.frombuffer(cuts[_KEY], _PICK_KEY).tolist())
         if taken.any():
             yield found[taken].tobytes()
         if not taken.all():

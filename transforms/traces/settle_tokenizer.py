@@ -33,12 +33,14 @@ class Training:
 
     Attributes:
       max_bytes: of examples to train on, the first in pick order.
-      wanted: names the special tokens; `location` is where the trained file waits.
+      special_tokens: take the ids from 0 on.
+      wanted: says which special token plays which part; `location` is where the trained file waits.
     """
 
     vocab_size: int
     min_frequency: int
     max_bytes: int
+    special_tokens: tuple[str, ...]
     wanted: TokenizerSpec
 
 
@@ -102,8 +104,7 @@ def train_on(sample: np.ndarray, training: Training, work: WorkFolder) -> None:
       sample: `UNIQUE`.
     """
     texts = _training_texts(sample, work)
-    names = [name for _, name in training.wanted.control() if name]
-    trained = train(texts, training.vocab_size, names, training.min_frequency)
+    trained = train(texts, training.vocab_size, training.special_tokens, training.min_frequency)
     storage.write_whole(training.wanted.location, trained.to_str().encode())
 
 
