@@ -69,7 +69,7 @@ def manifests(
     rows = ledger.as_table([e for e in entries if e[0][0] not in folders], [facts.source.name])
     encoding = ledger.as_table([e for e in entries if e[0][0] in folders], folders)
     del encoding["total"]
-    _check(rows, encoding, facts)
+    _check(rows, encoding, shards, facts)
     common = _common(facts, tokenizer, rows, notes)
     found: dict[str, dict[str, Any]] = {}
     listed: list[dict[str, Any]] = []
@@ -104,7 +104,10 @@ def is_traces(manifest: dict[str, Any]) -> bool:
 
 
 def _check(
-    rows: dict[str, dict[str, dict]], encoding: dict[str, dict[str, dict]], facts: TracesFacts
+    rows: dict[str, dict[str, dict]],
+    encoding: dict[str, dict[str, dict]],
+    shards: Sequence[ShardInfo],
+    facts: TracesFacts,
 ) -> None:
     ledger.check(rows)
     ledger.check(encoding)
@@ -123,6 +126,12 @@ def _check(
             raise RecipeError(
                 f"{folder} is empty: every example was dropped ({reasons}): raise seq_len or "
                 "max_slots, or leave the layout out"
+            )
+        windows = sum(info.sequences for info in shards if info.split == folder)
+        if windows != encoding[folder][ledger.ENCODED]["documents"]:
+            raise InternalError(
+                f"the ledger does not balance: {folder} has {windows} windows, "
+                f"{encoding[folder][ledger.ENCODED]['documents']} examples were encoded"
             )
 
 

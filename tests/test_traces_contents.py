@@ -151,12 +151,8 @@ def test_a_limit_beyond_what_there_is_takes_all(finished, tmp_path):
 def test_a_scan_limit_stops_at_the_row_that_reaches_it(tmp_path):
     rows = trace_rows()
     rows = [rows[-5], *rows[:10], rows[-4], *rows[10:]]
-    first, second = rows[:30], rows[30:]
-    folder = tmp_path / "in"
-    files = [
-        jobs.write_rows(folder / "0.jsonl", first),
-        jobs.write_rows(folder / "1.jsonl", second),
-    ]
+    jobs.write_rows(tmp_path / "in" / "0.jsonl", rows[:30])
+    jobs.write_rows(tmp_path / "in" / "1.jsonl", rows[30:])
     traces = build(tmp_path, recipe_of(tmp_path / "in" / "*", scan_limit=50), "--piece_bytes=900")
     assert traces.ledger()["read"] == 52
     assert traces.ledger()["malformed:no_region"] == 1

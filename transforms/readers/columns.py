@@ -130,8 +130,8 @@ def _as_texts(values: list[pa.Array], names: tuple[str, ...]) -> pa.LargeBinaryA
         given = dict(zip(names, (value.as_py() for value in row), strict=True))
         try:
             texts.append(rows.as_text(given))
-        except UnicodeDecodeError:
-            texts.append(b"".join(value for value in given.values() if isinstance(value, bytes)))
+        except UnicodeDecodeError as error:
+            texts.append(error.object)
     return pa.array(texts, pa.large_binary())
 
 
