@@ -32,8 +32,7 @@ def render(
     ids = manifest["special_token_ids"]
     names = {id_: manifest["tokenizer"][role] for role, id_ in ids.items()}
     sizes = {id_: int(size) for size, id_ in manifest["size_token_ids"].items()}
-    measures = manifest["geometry"]
-    geometry = Geometry(**measures | {"sizes": tuple(measures["sizes"])})
+    geometry = Geometry.from_plain(manifest["geometry"])
     slots = locate(manifest["layout"], tokens, regions, geometry, sizes).slot_positions
     is_special = np.isin(tokens, list(names))
     shown = _legend()

@@ -119,8 +119,7 @@ def launch_traces(
         limit=recipe.limit,
         scan_limit=recipe.scan_limit,
         tokenizer=SettleSettings(
-            given=prepared,
-            training=_training(recipe, wanted, work),
+            wanted=prepared or _training(recipe, wanted, work),
             path=path,
             val_fraction=recipe.val_fraction,
             limit=recipe.limit,
@@ -176,14 +175,16 @@ def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: str) -> Toke
     )
 
 
-def _training(recipe: TracesRecipe, wanted: TokenizerSpec, work: WorkFolder) -> Training | None:
+def _training(recipe: TracesRecipe, wanted: TokenizerSpec, work: WorkFolder) -> Training:
     asked = recipe.tokenizer.train
-    if asked is None:
-        return None
-    trained = replace(wanted, location=work.tokenizer())
+    assert asked is not None
     names = special_names(recipe.geometry().sizes, recipe.tokenizer.names)
     return Training(
-        asked.vocab_size, asked.min_frequency, asked.max_bytes, tuple(names.values()), trained
+        vocab_size=asked.vocab_size,
+        min_frequency=asked.min_frequency,
+        max_bytes=asked.max_bytes,
+        special_tokens=tuple(names.values()),
+        checks=replace(wanted, location=work.tokenizer()),
     )
 
 

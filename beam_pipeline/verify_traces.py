@@ -17,8 +17,7 @@ from transforms.traces.special_tokens import SpecialTokens
 from transforms.traces.split import in_validation
 from transforms.traces.split_examples import SPLITS
 from transforms.traces.statistics import LayoutStatistics
-
-REGIONS = "regions"
+from transforms.traces.write_layouts import REGIONS
 
 
 def traces_problems(root: str, whole: dict[str, Any]) -> Iterator[str]:
@@ -64,8 +63,7 @@ class _Folder:
 
     def __init__(self, root: str, folder: str, manifest: dict[str, Any]) -> None:
         self._root, self._folder, self._manifest = root, folder, manifest
-        measures = manifest["geometry"]
-        self._geometry = Geometry(**measures | {"sizes": tuple(measures["sizes"])})
+        self._geometry = Geometry.from_plain(manifest["geometry"])
         self._special = SpecialTokens.from_roles(manifest["special_token_ids"])
         self.digests: set[bytes] = set()
 

@@ -111,7 +111,7 @@ IN_THE_JOB = {
     ),
     "no validation for the limit": (
         {"val_fraction": 1e-9, "limit": 5},
-        r"of 5 unique examples none falls below .*: raise val_fraction or limit, or give more rows",
+        r"of 5 unique examples none falls below .*: raise val_fraction or raise limit, or give",
     ),
     "no train": (
         {"val_fraction": 0.999999},
@@ -124,7 +124,7 @@ IN_THE_JOB = {
     ),
     "nothing parses": (
         {"parser": {"name": "closing_tag", "columns": {"response": "prompt"}}},
-        r"there are no unique examples: .* check the parser",
+        r"no row gives an example: check the parser and its columns",
     ),
 }
 

@@ -124,6 +124,20 @@ def test_the_statistics_are_those_of_the_windows(finished):
         }
 
 
+@pytest.mark.parametrize("layout", ["flat", "slotted", "adaptive"])
+def test_the_reader_of_windows_reads_them(finished, layout):
+    torch = pytest.importorskip("torch")
+    from beam_pipeline.trace_dataset import TraceDataset
+
+    manifest = finished.layout(f"train/{layout}")
+    data = TraceDataset(finished.folder / "train" / layout, verify=True)
+    assert len(data) == manifest["n_sequences"]
+    counts = torch.stack([torch.bincount(item["regions"], minlength=4) for item in data]).sum(0)
+    assert counts.tolist() == list(manifest["statistics"]["tokens_by_region"].values())
+    slots = [int(item["slot_ids"].max()) + 1 for item in data]
+    assert sum(slots) == sum(manifest["statistics"].get("block_counts", {}).values())
+
+
 def test_validation_problems_are_those_of_the_split(finished):
     held_out = finished.held_out()
     assert len(held_out) == finished.ledger()["validation"]

@@ -34,14 +34,14 @@ class Training:
     Attributes:
       max_bytes: of examples to train on, the first in pick order.
       special_tokens: take the ids from 0 on.
-      wanted: says which special token plays which part; `location` is where the trained file waits.
+      checks: what `prepare` is to look for in the trained file, and where that waits.
     """
 
     vocab_size: int
     min_frequency: int
     max_bytes: int
     special_tokens: tuple[str, ...]
-    wanted: TokenizerSpec
+    checks: TokenizerSpec
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,12 @@ class SettleSettings:
     """What tokenizer is wanted.
 
     Attributes:
-      given: a tokenizer that is ready; None where one is to be trained.
-      training: how; None where one is given.
+      wanted: a tokenizer that is ready, or how to train one.
       path: where the tokenizer that is used is written for workers and readers.
       val_fraction, limit: of the recipe, for messages.
     """
 
-    given: PreparedTokenizer | None
-    training: Training | None
+    wanted: PreparedTokenizer | Training
     path: str
     val_fraction: float
     limit: int | None
@@ -68,22 +66,25 @@ def special_of(prepared: PreparedTokenizer) -> SpecialTokens:
     return SpecialTokens.from_roles({role: id_ for role, _, id_ in prepared.control()})
 
 
-def tell_empty_split(
-    counts: Mapping[str, int], val_fraction: float, limit: int | None, what: str = "unique examples"
-) -> str | None:
-    """What to say where a split is empty; None where both have examples."""
-    of = sum(counts.values())
-    if not of:
-        return f"there are no {what}: the rejects folder or the ledger tells why; check the parser"
-    for split, other in zip(SPLITS, ("lower", "raise"), strict=True):
+def check_splits(counts: Mapping[str, int], val_fraction: float, limit: int | None) -> None:
+    """Refuses to go on where a split is empty.
+
+    Args:
+      counts: unique examples by split.
+
+    Raises:
+      RecipeError: saying what to change.
+    """
+    total = sum(counts.values())
+    if not total:
+        raise RecipeError("no row gives an example: check the parser and its columns")
+    for split, side, mend in ((SPLITS[0], "above", "lower"), (SPLITS[1], "below", "raise")):
         if not counts.get(split):
-            more = " or limit" if limit is not None else ""
-            return (
-                f"the {split} split is empty: of {of:,} {what} none falls "
-                f"{'above' if other == 'lower' else 'below'} val_fraction {val_fraction:g}: "
-                f"{other} val_fraction{more}, or give more rows"
+            limits = " or raise limit" if limit is not None else ""
+            raise RecipeError(
+                f"the {split} split is empty: of {total:,} unique examples none falls {side} "
+                f"val_fraction {val_fraction:g}: {mend} val_fraction{limits}, or give more rows"
             )
-    return None
 
 
 def training_text(example: Example) -> str:
@@ -105,16 +106,16 @@ def train_on(sample: np.ndarray, training: Training, work: WorkFolder) -> None:
     """
     texts = _training_texts(sample, work)
     trained = train(texts, training.vocab_size, training.special_tokens, training.min_frequency)
-    storage.write_whole(training.wanted.location, trained.to_str().encode())
+    storage.write_whole(training.checks.location, trained.to_str().encode())
 
 
 def take_trained(
     sample: np.ndarray, training: Training, path: str, work: WorkFolder
 ) -> PreparedTokenizer:
     """Checks a trained tokenizer, writes it to a path, and chooses who encodes with it."""
-    prepared, tokenizer_json = prepare(training.wanted)
+    prepared, tokenizer_json = prepare(training.checks)
     texts = _some_texts(sample, work)
-    settled, _ = settle(prepared, tokenizer_json, path, texts, training.wanted.backend)
+    settled, _ = settle(prepared, tokenizer_json, path, texts, training.checks.backend)
     return replace(settled, name=TRAINED)
 
 
@@ -137,16 +138,15 @@ class _Settle(beam.DoFn):
         self, _: None, counts: Mapping[str, int], sample: Sequence[bytes]
     ) -> Iterator[PreparedTokenizer]:
         settings = self.settings
-        empty = tell_empty_split(counts, settings.val_fraction, settings.limit)
-        if empty is not None:
-            raise RecipeError(empty)
-        if settings.training is None:
-            yield settings.given
+        check_splits(counts, settings.val_fraction, settings.limit)
+        wanted, work = settings.wanted, settings.work
+        if isinstance(wanted, PreparedTokenizer):
+            yield wanted
             return
         found = packing.unpack(sample, UNIQUE)
-        if not (settings.work.resume and storage.exists(settings.training.wanted.location)):
-            train_on(found, settings.training, settings.work)
-        yield take_trained(found, settings.training, settings.path, settings.work)
+        if not (work.resume and storage.exists(wanted.checks.location)):
+            train_on(found, wanted, work)
+        yield take_trained(found, wanted, settings.path, work)
 
 
 @dataclass
@@ -165,8 +165,8 @@ class SettleTokenizer(beam.PTransform):
         """Wires the sample to the training."""
         chosen = inputs["chosen"]
         sample: Iterable[bytes] | AsList = []
-        if self.settings.training is not None:
-            first = FirstSettings(self.settings.training.max_bytes, UNIQUE, "size")
+        if isinstance(self.settings.wanted, Training):
+            first = FirstSettings(self.settings.wanted.max_bytes, UNIQUE, "size")
             sample = AsList((chosen | "Sample" >> TakeFirst(first)).taken)
         return (
             chosen.pipeline

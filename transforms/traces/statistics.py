@@ -55,7 +55,11 @@ class LayoutStatistics:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "LayoutStatistics":
         """What `dataclasses.asdict` made plain, also by way of JSON."""
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in plain.items()})
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in plain.items()
+        }
+        return cls(**given)
 
     def __add__(self, other: "LayoutStatistics") -> "LayoutStatistics":
         return LayoutStatistics(
