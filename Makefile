@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo demo-traces test lint clean
 
 # An installed package is newer than the metadata it was installed from.
 $(VENV)/.installed: pyproject.toml setup.py
@@ -23,6 +23,11 @@ demo: $(VENV)/.installed
 	rm -rf out/demo
 	$(BIN)/corpusbeam build demo --output out/demo
 	$(BIN)/corpusbeam verify out/demo
+
+demo-traces: $(VENV)/.installed
+	rm -rf out/demo-traces
+	$(BIN)/corpusbeam traces demo-traces --output out/demo-traces
+	$(BIN)/corpusbeam verify out/demo-traces
 
 test: $(VENV)/.tested
 	$(BIN)/ruff check .

@@ -50,14 +50,30 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--quiet", action="store_true", help="print errors only")
     build.set_defaults(command=_build, takes_beam_options=True)
 
-    verify = commands.add_parser("verify", help="check a finished corpus", allow_abbrev=False)
-    verify.add_argument("folder", help="folder of the corpus")
+    traces = commands.add_parser(
+        "traces",
+        help="lay out reasoning traces",
+        allow_abbrev=False,
+        description="Lays out reasoning traces. Options that are not listed here go to Beam.",
+    )
+    traces.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    traces.add_argument("--output", required=True, help="folder for the windows")
+    traces.add_argument("--quiet", action="store_true", help="print errors only")
+    traces.set_defaults(command=_traces, takes_beam_options=True)
+
+    verify = commands.add_parser(
+        "verify", help="check a finished corpus or finished traces", allow_abbrev=False
+    )
+    verify.add_argument("folder", help="folder that build or traces has written")
     verify.set_defaults(command=_verify, takes_beam_options=False)
 
     show = commands.add_parser("show", help="print a window, decoded", allow_abbrev=False)
-    show.add_argument("folder", help="folder of the corpus")
+    show.add_argument("folder", help="folder that build or traces has written")
     show.add_argument("--window", type=int, default=0, help="which one (default: the first)")
-    show.add_argument("--split", choices=("train", "val"), default="train")
+    show.add_argument(
+        "--split", choices=("train", "val", "validation"), default="train", help="(default: train)"
+    )
+    show.add_argument("--layout", help="of traces (default: the first of the recipe)")
     show.set_defaults(command=_show, takes_beam_options=False)
 
     train = commands.add_parser(
@@ -82,6 +98,12 @@ def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     return build_corpus(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
 
 
+def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    from beam_pipeline.run import build_traces
+
+    return build_traces(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
+
+
 def _verify(arguments: argparse.Namespace, _: list[str]) -> int:
     from beam_pipeline.verify import verify
 
@@ -91,7 +113,7 @@ def _verify(arguments: argparse.Namespace, _: list[str]) -> int:
 def _show(arguments: argparse.Namespace, _: list[str]) -> int:
     from beam_pipeline.show import show
 
-    return show(arguments.folder, arguments.split, arguments.window)
+    return show(arguments.folder, arguments.split, arguments.window, arguments.layout)
 
 
 def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
@@ -101,7 +123,7 @@ def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
     from transforms.readers import planning
 
     path = recipes.find(arguments.recipe)
-    recipe = recipes.load(path)
+    recipe = recipes.load(path, recipes.Recipe)
     specs = [source_spec(recipe, source, path) for source in recipe.sources]
     if arguments.offline:
         specs = [planning.offline(spec) for spec in specs]

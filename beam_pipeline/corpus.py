@@ -7,22 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import apache_beam as beam
-import orjson
 from apache_beam.pvalue import AsDict, AsList, AsSingleton
 
+from beam_pipeline.finish import finish
 from beam_pipeline.launch import Launch
-from beam_pipeline.manifest import MANIFEST, SUCCESS, CorpusFacts, manifests
-from transforms import ledger, storage
+from beam_pipeline.manifest import CorpusFacts, manifests
+from transforms import ledger
+from transforms.account import Note
 from transforms.budget import Budget, Shares
 from transforms.clusters import Cluster
 from transforms.exact_dedup import ExactDedup
 from transforms.land import LandPieces
 from transforms.near_dedup import FindEdges
 from transforms.rejects import WriteRejects
-from transforms.scan import Note, Scan
+from transforms.scan import Scan
+from transforms.shards import ShardInfo
 from transforms.tokenize import Tokenize
 from transforms.work import WorkFolder
-from transforms.write import ShardInfo, WriteShards
+from transforms.write import WriteShards
 
 
 def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
@@ -99,10 +101,4 @@ class _Finish(beam.DoFn):
         table = ledger.as_table(entries, names)
         ledger.check(table)
         written = manifests(self.facts, shards, table, spent, shares, notes)
-        # The manifest of the whole comes last: a reader that finds it finds the splits' too.
-        for path in sorted(written, key=lambda path: path == MANIFEST):
-            target = storage.join(self.output, path)
-            storage.write_whole(target, orjson.dumps(written[path], option=orjson.OPT_INDENT_2))
-            yield target
-        storage.write_whole(storage.join(self.output, SUCCESS), b"")
-        storage.remove_tree(self.work.root)
+        yield from finish(written, self.output, self.work)

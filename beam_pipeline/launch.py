@@ -3,12 +3,12 @@
 import hashlib
 import os
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from beam_pipeline import recipe as recipes
 from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
-from beam_pipeline.recipe import Recipe, Source
+from beam_pipeline.recipe import Input, Recipe, Source
 from beam_pipeline.started import check_output, check_work, started, started_work, take
 from transforms import quality, readers, storage
 from transforms.budget import BudgetSettings
@@ -21,9 +21,9 @@ from transforms.readers import planning
 from transforms.readers.planning import Plan
 from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
 from transforms.scan import ScanSettings
-from transforms.tokenize import TokenizeSettings
-from transforms.tokenizers.agreement import choose_backend
+from transforms.tokenize import SPLITS, TokenizeSettings
 from transforms.tokenizers.prepare import prepare
+from transforms.tokenizers.settle import settle
 from transforms.tokenizers.spec import PreparedTokenizer, TokenizerSpec
 from transforms.work import WorkFolder
 from transforms.write import WriteSettings
@@ -91,7 +91,7 @@ def launch(
       CorpusError: what is wrong, in one line; no shard has been touched.
     """
     recipe_path = recipes.find(recipe_path)
-    recipe = recipes.load(recipe_path)
+    recipe = recipes.load(recipe_path, Recipe)
     rules = tuple(_rules(source) for source in recipe.sources)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     if offline:
@@ -99,17 +99,16 @@ def launch(
     tokenizer, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path, backend))
     plans = plan_sources(specs, piece_bytes)
     specs = [planned.spec for planned in plans]
-    work = WorkFolder(_work_root(output, work_dir), resume)
+    work = WorkFolder(work_root(output, work_dir), resume)
     this_corpus = started(recipe, plans, tokenizer, offline)
     this_work = started_work(this_corpus, plans)
     check_output(output, this_corpus, resume)
     check_work(work, this_work)
-    tokenizer, reason = _ready(tokenizer, tokenizer_json, plans, output, backend)
-    take(output, work, this_corpus, this_work)
-    if not storage.exists(work.pieces()):
-        pieces = [piece for planned in plans for piece in planned.pieces]
-        sizes = dict(entry for planned in plans for entry in planned.inputs)
-        write_pieces(work.pieces(), plan_work(pieces, sizes))
+    sample = [text for planned in plans for text in sample_of(first_texts(planned))]
+    path = storage.join(output, TOKENIZER)
+    tokenizer, reason = settle(tokenizer, tokenizer_json, path, sample, backend)
+    take(output, work, this_corpus, this_work, SPLITS)
+    write_plan(work, plans)
     return _settings(
         recipe,
         specs,
@@ -123,37 +122,13 @@ def launch(
     )
 
 
-def _ready(
-    tokenizer: PreparedTokenizer,
-    tokenizer_json: bytes,
-    plans: list[Plan],
-    output: str,
-    backend: str,
-) -> tuple[PreparedTokenizer, str]:
-    """Puts the tokenizer where workers find it and chooses who encodes; and says why."""
-    if tokenizer.backend is not None:
-        return tokenizer, ""
-    path = storage.join(output, TOKENIZER)
-    storage.write_whole(path, tokenizer_json)
-    tokenizer = replace(tokenizer, path=path)
-    chosen, reason = choose_backend(tokenizer, list(_sample(plans)), backend)
-    return replace(tokenizer, backend=chosen), reason
-
-
 def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
     """A recipe's source, as the readers see it."""
     given: FilesInput | HubInput | SyntheticInput
-    if source.files is not None:
-        given = FilesInput(tuple(recipes.beside(recipe_path, path) for path in source.files))
-    elif source.huggingface is not None:
-        hub = source.huggingface
-        local = recipes.beside(recipe_path, hub.repo)
-        given = HubInput(
-            **{**hub.model_dump(), "repo": local if os.path.isdir(local) else hub.repo}
-        )
-    else:
-        assert source.synthetic is not None
+    if source.synthetic is not None:
         given = SyntheticInput(source.synthetic.documents)
+    else:
+        given = input_of(source, recipe_path)
     return SourceSpec(
         name=source.name,
         domain=source.domain,
@@ -164,6 +139,16 @@ def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
         max_doc_bytes=recipe.max_doc_bytes,
         on_bad_file=recipe.on_bad_file,
     )
+
+
+def input_of(source: Input, recipe_path: str) -> FilesInput | HubInput:
+    """Files or a hub dataset of a recipe, as the readers see them."""
+    if source.files is not None:
+        return FilesInput(tuple(recipes.beside(recipe_path, path) for path in source.files))
+    hub = source.huggingface
+    assert hub is not None
+    local = recipes.beside(recipe_path, hub.repo)
+    return HubInput(**{**hub.model_dump(), "repo": local if os.path.isdir(local) else hub.repo})
 
 
 def tokenizer_spec(recipe: Recipe, recipe_path: str, backend: str) -> TokenizerSpec:
@@ -191,7 +176,15 @@ def plan_sources(specs: list[SourceSpec], piece_bytes: int) -> list[Plan]:
     return plans
 
 
-def _work_root(output: str, work_dir: str | None) -> str:
+def write_plan(work: WorkFolder, plans: list[Plan]) -> None:
+    """Writes the planned pieces; those of a run that is resumed stay as they are."""
+    if not storage.exists(work.pieces()):
+        pieces = [piece for planned in plans for piece in planned.pieces]
+        sizes = dict(entry for planned in plans for entry in planned.inputs)
+        write_pieces(work.pieces(), plan_work(pieces, sizes))
+
+
+def work_root(output: str, work_dir: str | None) -> str:
     """A folder of this run's own, which may be removed whole."""
     if work_dir is None:
         return storage.join(output, "_work")
@@ -204,18 +197,18 @@ def _rules(source: Source) -> quality.Rules:
     return quality.rules_for(source.domain, source.filter)
 
 
-def _sample(plans: list[Plan]) -> Iterator[str]:
-    """Some text of each source that can be read at launch; `tokenizers` does 2 MB a second."""
-    for planned in plans:
-        size = 0
-        for text in _first_texts(planned):
-            yield text
-            size += len(text)
-            if size > SAMPLE_BYTES:
-                break
+def sample_of(texts: Iterable[str]) -> Iterator[str]:
+    """Some of a source's texts; `tokenizers` does 2 MB a second."""
+    size = 0
+    for text in texts:
+        yield text
+        size += len(text)
+        if size > SAMPLE_BYTES:
+            return
 
 
-def _first_texts(planned: Plan) -> Iterator[str]:
+def first_texts(planned: Plan) -> Iterator[str]:
+    """Texts of a source, as far as they can be read at launch."""
     for piece in planned.pieces[:1]:
         if piece.kind != "hub":
             for batch in readers.read(piece, planned.spec):
@@ -236,7 +229,8 @@ def _remarks(recipe: Recipe, plans: list[Plan], reason: str) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _partitions(plans: list[Plan]) -> int:
+def partitions_of(plans: list[Plan]) -> int:
+    """How many partitions digests are grouped in; a power of two."""
     size = sum(size for planned in plans for _, size in planned.inputs)
     # The hub does not tell sizes; its shards are this large as a rule.
     size += HUB_SHARD_BYTES * sum(
@@ -244,6 +238,11 @@ def _partitions(plans: list[Plan]) -> int:
     )
     wanted = max(MIN_PARTITIONS, min(MAX_PARTITIONS, size // PARTITION_BYTES))
     return 1 << (wanted - 1).bit_length()
+
+
+def skipped_in(plans: list[Plan]) -> tuple[tuple[str, str, str], ...]:
+    """(path, kind, detail) of damaged files that the plans leave out."""
+    return tuple((note.path, note.kind, note.detail) for plan in plans for note in plan.skipped)
 
 
 def _settings(
@@ -262,7 +261,7 @@ def _settings(
     weights = tuple(source.weight for source in recipe.sources)
     dedup = recipe.dedup
     by_source = dedup.scope == "source"
-    partitions = _partitions(plans)
+    partitions = partitions_of(plans)
     return Launch(
         output=output,
         work=work,
@@ -318,9 +317,7 @@ def _settings(
             inputs_chosen=tuple((planned.chosen, planned.total) for planned in plans),
             tokenizer=tokenizer,
             filter_config_hash=quality.filter_config_hash(dict(zip(names, rules, strict=True))),
-            skipped=tuple(
-                (note.path, note.kind, note.detail) for planned in plans for note in planned.skipped
-            ),
+            skipped=skipped_in(plans),
             offline=offline,
             versions=versions(),
         ),

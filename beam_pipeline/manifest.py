@@ -2,16 +2,16 @@
 
 import platform
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from transforms.budget import Share
 from transforms.readers.spec import HubInput, SourceSpec
+from transforms.shards import ShardInfo
 from transforms.tokenize import SPLITS, TRAIN, group_key
 from transforms.tokenizers.spec import PreparedTokenizer
-from transforms.write import ShardInfo
 
 STARTED = "_STARTED.json"
 SUCCESS = "_SUCCESS"
@@ -69,24 +69,18 @@ def manifests(
     found: dict[str, dict[str, Any]] = {}
     listed: list[dict[str, Any]] = []
     for split, name in enumerate(SPLITS):
-        infos = sorted(
-            (info for info in shards if info.split == name), key=lambda i: (len(i.file), i.file)
-        )
+        infos = sorted((info for info in shards if info.split == name), key=lambda i: i.number)
         sources = _sources(facts, split, spent, shares)
         found[f"{name}/{MANIFEST}"] = {
             "split": name,
-            **_totals(infos, facts),
+            **totals(infos, facts.recipe["seq_len"]),
             **common,
             "sources": sources,
-            "shards": [_shard(info) for info in infos],
+            "shards": [info.entry() for info in infos],
         }
-        for info in infos:
-            entry = _shard(info)
-            entry["file"] = f"{name}/{info.file}"
-            entry["docs_file"] = f"{name}/{info.docs_file}"
-            listed.append(entry)
+        listed += [info.entry(name) for info in infos]
     found[MANIFEST] = {
-        **_totals(shards, facts),
+        **totals(shards, facts.recipe["seq_len"]),
         **common,
         "sources": found[f"{SPLITS[TRAIN]}/{MANIFEST}"]["sources"],
         "splits": {
@@ -107,19 +101,7 @@ def _common(
     recipe, tokenizer = facts.recipe, facts.tokenizer
     return {
         "store_positions": False,
-        "bos_id": tokenizer.bos_id,
-        "eos_id": tokenizer.eos_id,
-        "pad_id": tokenizer.pad_id,
-        "dtype": tokenizer.dtype,
-        "vocab_size": tokenizer.vocab_size,
-        "tokenizer": {
-            "name": tokenizer.name,
-            "sha256": tokenizer.sha256,
-            "bos": tokenizer.bos,
-            "eos": tokenizer.eos,
-            "pad": tokenizer.pad,
-            "added": dict(tokenizer.added),
-        },
+        **ids_and_tokenizer(tokenizer),
         "seed": recipe["seed"],
         "token_budget": recipe["train_tokens"],
         "filter_config_hash": facts.filter_config_hash,
@@ -127,19 +109,16 @@ def _common(
         "holdout": recipe["holdout"],
         "offline_synthetic": facts.offline,
         "ledger": ledger,
-        "damaged_files": [
-            {"file": path, "kind": kind, "detail": detail}
-            for path, kind, detail in sorted({*facts.skipped, *notes})
-        ],
+        "damaged_files": damaged_files({*facts.skipped, *notes}),
         "recipe": recipe,
         "recipe_sha256": facts.recipe_sha256,
         "versions": facts.versions,
     }
 
 
-def _totals(shards: Sequence[ShardInfo], facts: CorpusFacts) -> dict[str, Any]:
+def totals(shards: Sequence[ShardInfo], seq_len: int) -> dict[str, Any]:
+    """What shards hold together."""
     sequences = sum(info.sequences for info in shards)
-    seq_len = facts.recipe["seq_len"]
     return {
         "seq_len": seq_len,
         "n_shards": len(shards),
@@ -150,10 +129,26 @@ def _totals(shards: Sequence[ShardInfo], facts: CorpusFacts) -> dict[str, Any]:
     }
 
 
-def _shard(info: ShardInfo) -> dict[str, Any]:
-    entry = asdict(info)
-    del entry["split"], entry["number"]
-    return entry
+def ids_and_tokenizer(tokenizer: PreparedTokenizer) -> dict[str, Any]:
+    """What a reader needs to know of the ids, and where they are from."""
+    return {
+        "bos_id": tokenizer.bos_id,
+        "eos_id": tokenizer.eos_id,
+        "pad_id": tokenizer.pad_id,
+        "dtype": tokenizer.dtype,
+        "vocab_size": tokenizer.vocab_size,
+        "tokenizer": {
+            "name": tokenizer.name,
+            "sha256": tokenizer.sha256,
+            **{role: name for role, name, _ in tokenizer.control()},
+            "added": dict(tokenizer.added),
+        },
+    }
+
+
+def damaged_files(notes: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    """(path, kind, detail) of damage that was passed over, as the manifests list it."""
+    return [{"file": path, "kind": kind, "detail": detail} for path, kind, detail in sorted(notes)]
 
 
 def _sources(
@@ -170,7 +165,7 @@ def _sources(
         {
             "name": spec.name,
             "domain": spec.domain,
-            **_origin(spec, asked[place]["huggingface"], facts.inputs_chosen[place]),
+            **origin(spec, asked[place]["huggingface"], facts.inputs_chosen[place]),
             "target_weight": asked[place]["weight"],
             **_spending(group_key(split, place), total, spent, shares),
         }
@@ -197,7 +192,7 @@ def _spending(
     }
 
 
-def _origin(
+def origin(
     spec: SourceSpec, asked: dict[str, Any] | None, chosen: tuple[int, int]
 ) -> dict[str, Any]:
     """Where a source comes from; `asked` is what the recipe says of the hub."""

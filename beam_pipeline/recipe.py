@@ -1,11 +1,11 @@
-"""Recipes: what a corpus is made of, as YAML checked by pydantic before anything is read."""
+"""Recipes: what a job makes and of what, as YAML checked by pydantic before anything is read."""
 
 import hashlib
 import math
 import re
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import orjson
 import yaml
@@ -20,11 +20,46 @@ WEIGHT_TOLERANCE = 1e-9
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-class _Model(BaseModel):
+class StrictModel(BaseModel):
+    """A part of a recipe: an unknown key is a mistake."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class TokenizerRecipe(_Model):
+class JobRecipe(StrictModel):
+    """What the recipes of all jobs have.
+
+    Attributes:
+      COMMAND: the command that takes it.
+      PARTS: the models below it, by key.
+      seq_len: token ids in a window.
+      tokens_per_shard: about how many tokens a shard holds.
+      max_doc_bytes: a text with more bytes of UTF-8 is rejected.
+      on_bad_file: "fail", or "skip" to keep the rows before the damage and record the file.
+    """
+
+    COMMAND: ClassVar[str]
+    PARTS: ClassVar[dict[str, type[BaseModel]]]
+
+    name: str
+    seed: int = Field(default=1337, ge=0, lt=1 << 63)
+    seq_len: int = Field(default=2048, ge=3, le=1 << 20)
+    tokens_per_shard: int = Field(default=100_000_000, ge=1)
+    max_doc_bytes: int = Field(default=16 << 20, ge=1, lt=1 << 31)
+    on_bad_file: Literal["fail", "skip"] = "fail"
+
+    def canonical(self) -> dict[str, Any]:
+        """The recipe with every default filled in, as plain data."""
+        return self.model_dump(mode="json")
+
+    def sha256(self) -> str:
+        """Digest of the canonical form; layout and comments of the YAML do not matter."""
+        return hashlib.sha256(
+            orjson.dumps(self.canonical(), option=orjson.OPT_SORT_KEYS)
+        ).hexdigest()
+
+
+class TokenizerRecipe(StrictModel):
     """Which tokenizer makes the ids; exactly one of `file` and `huggingface`, or the word bytes.
 
     Attributes:
@@ -50,7 +85,7 @@ class TokenizerRecipe(_Model):
         return self
 
 
-class Holdout(_Model):
+class Holdout(StrictModel):
     """The validation split: documents chosen by a hash of their text.
 
     Attributes:
@@ -62,7 +97,7 @@ class Holdout(_Model):
     max_tokens: int = Field(default=10_000_000, ge=0, le=1 << 62)
 
 
-class Dedup(_Model):
+class Dedup(StrictModel):
     """Exact and near deduplication.
 
     Attributes:
@@ -88,7 +123,7 @@ class Dedup(_Model):
         return self
 
 
-class HubSource(_Model):
+class HubSource(StrictModel):
     """A dataset on the Hugging Face hub, streamed; `repo` may be a local dataset folder."""
 
     repo: str
@@ -99,14 +134,42 @@ class HubSource(_Model):
     gated: bool = False
 
 
-class SyntheticSource(_Model):
+class SyntheticSource(StrictModel):
     """Generated documents, for tests and for trying a recipe offline."""
 
     documents: int = Field(default=2000, ge=0)
 
 
-class Source(_Model):
-    """One weighted input; exactly one of `files`, `huggingface` and `synthetic`.
+class Input(StrictModel):
+    """Where rows come from; exactly one of those that a model has.
+
+    Attributes:
+      INPUTS: the names of them.
+    """
+
+    INPUTS: ClassVar[tuple[str, ...]] = ("files", "huggingface")
+
+    files: tuple[str, ...] | None = None
+    huggingface: HubSource | None = None
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _one_or_many(cls, files: Any) -> Any:
+        return (files,) if isinstance(files, str) else files
+
+    @model_validator(mode="after")
+    def _one_input(self) -> "Input":
+        given = [name for name in self.INPUTS if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "none"
+            raise ValueError(f"give exactly one of {', '.join(self.INPUTS)} (got {got})")
+        if self.files == ():
+            raise ValueError("files is empty")
+        return self
+
+
+class Source(Input):
+    """One weighted input.
 
     Attributes:
       weight: its share of the tokens; 0 takes part in deduplication only.
@@ -115,11 +178,11 @@ class Source(_Model):
       read_fraction: share of the files or dataset shards to read, chosen by hash of their names.
     """
 
+    INPUTS: ClassVar[tuple[str, ...]] = (*Input.INPUTS, "synthetic")
+
     name: str
     domain: Domain
     weight: float = Field(ge=0, le=1)
-    files: tuple[str, ...] | None = None
-    huggingface: HubSource | None = None
     synthetic: SyntheticSource | None = None
     text_column: str = Field(default="text", min_length=1)
     id_column: str | None = Field(default=None, min_length=1)
@@ -136,48 +199,32 @@ class Source(_Model):
             raise ValueError(f"{name!r} is what the ledger calls all sources together")
         return name
 
-    @field_validator("files", mode="before")
-    @classmethod
-    def _one_or_many(cls, files: Any) -> Any:
-        return (files,) if isinstance(files, str) else files
 
-    @model_validator(mode="after")
-    def _one_input(self) -> "Source":
-        inputs = ("files", "huggingface", "synthetic")
-        given = [name for name in inputs if getattr(self, name) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
-            raise ValueError(f"give exactly one of files, huggingface, synthetic (got {got})")
-        if self.files == ():
-            raise ValueError("files is empty")
-        return self
-
-
-class Recipe(_Model):
+class Recipe(JobRecipe):
     """A corpus, whole.
 
     Attributes:
       train_tokens: the token budget of the train split.
-      seq_len: token ids in a window.
-      tokens_per_shard: about how many tokens a shard holds.
       when_short: what happens when a source has fewer tokens than its share.
       max_epochs: with `when_short: repeat`, how often a document may be used.
-      max_doc_bytes: a text with more bytes of UTF-8 is rejected.
-      on_bad_file: "fail", or "skip" to keep the rows before the damage and record the file.
     """
 
-    name: str
-    seed: int = Field(default=1337, ge=0, lt=1 << 63)
+    COMMAND: ClassVar[str] = "build"
+    PARTS: ClassVar[dict[str, type[BaseModel]]] = {
+        "tokenizer": TokenizerRecipe,
+        "holdout": Holdout,
+        "dedup": Dedup,
+        "huggingface": HubSource,
+        "synthetic": SyntheticSource,
+        "sources": Source,
+    }
+
     train_tokens: int = Field(ge=1, le=1 << 62)
-    seq_len: int = Field(default=2048, ge=3, le=1 << 20)
-    tokens_per_shard: int = Field(default=100_000_000, ge=1)
     tokenizer: TokenizerRecipe | Literal["bytes"] = "bytes"
     holdout: Holdout = Holdout()
     when_short: Literal["shortfall", "redistribute", "repeat", "fail"] = "shortfall"
     max_epochs: int = Field(default=4, ge=1, le=1000)
     dedup: Dedup = Dedup()
-    max_doc_bytes: int = Field(default=16 << 20, ge=1, lt=1 << 31)
-    on_bad_file: Literal["fail", "skip"] = "fail"
     sources: Annotated[tuple[Source, ...], Field(min_length=1, max_length=4096)]
 
     @model_validator(mode="after")
@@ -191,16 +238,6 @@ class Recipe(_Model):
             each = " + ".join(f"{source.weight:g}" for source in self.sources)
             raise ValueError(f"the weights of the sources must add up to 1: {each} = {total:g}")
         return self
-
-    def canonical(self) -> dict[str, Any]:
-        """The recipe with every default filled in, as plain data."""
-        return self.model_dump(mode="json")
-
-    def sha256(self) -> str:
-        """Digest of the canonical form; layout and comments of the YAML do not matter."""
-        return hashlib.sha256(
-            orjson.dumps(self.canonical(), option=orjson.OPT_SORT_KEYS)
-        ).hexdigest()
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -221,7 +258,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 def shipped() -> dict[str, Path]:
     """The recipes that go by name, name to file."""
     folder = Path(str(resources.files("beam_pipeline") / "recipes"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"), key=lambda path: path.stem)}
 
 
 def find(name_or_path: str) -> str:
@@ -242,12 +279,19 @@ def find(name_or_path: str) -> str:
     return name_or_path
 
 
-def parse(text: bytes, place: str) -> Recipe:
+AnyRecipe = TypeVar("AnyRecipe", bound=JobRecipe)
+
+# A key that recipes of one job must have and those of others do not know.
+_TELLING_KEYS = {"sources": "build", "source": "traces"}
+
+
+def parse(text: bytes, place: str, kind: type[AnyRecipe]) -> AnyRecipe:
     """Reads a recipe.
 
     Args:
       text: YAML.
       place: what messages call it.
+      kind: the recipe of which job it should be.
 
     Raises:
       RecipeError: one line that names the place of the first mistake.
@@ -262,15 +306,23 @@ def parse(text: bytes, place: str) -> Recipe:
         raise RecipeError(f"{place}: not YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(raw, dict):
         raise RecipeError(f"{place}: a recipe is a mapping of keys to values")
+    commands = {command for key, command in _TELLING_KEYS.items() if key in raw}
+    if commands and kind.COMMAND not in commands:
+        raise RecipeError(
+            f"{place}: this is a recipe for corpusbeam {commands.pop()}, not for corpusbeam "
+            f"{kind.COMMAND}"
+        )
     try:
-        return Recipe.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
-        raise RecipeError(f"{place}: {_first_mistake(error, raw)}") from error
+        raise RecipeError(f"{place}: {_first_mistake(error, raw, kind)}") from error
+    except RecipeError as error:
+        raise RecipeError(f"{place}: {error}") from error
 
 
-def load(path: str) -> Recipe:
+def load(path: str, kind: type[AnyRecipe]) -> AnyRecipe:
     """Reads the recipe in a file; see `parse`."""
-    return parse(storage.read_bytes(path), path)
+    return parse(storage.read_bytes(path), path, kind)
 
 
 def beside(recipe_path: str, path: str) -> str:
@@ -280,7 +332,7 @@ def beside(recipe_path: str, path: str) -> str:
     return storage.join(storage.parent(recipe_path), path)
 
 
-def _first_mistake(error: ValidationError, raw: dict[str, Any]) -> str:
+def _first_mistake(error: ValidationError, raw: dict[str, Any], kind: type[JobRecipe]) -> str:
     """The most telling mistake of a validation, as one line."""
     mistakes = error.errors(include_url=False)
     # The tokenizer is a word or a mapping, and pydantic reports a failure for each branch.
@@ -295,7 +347,7 @@ def _first_mistake(error: ValidationError, raw: dict[str, Any]) -> str:
         elif "TokenizerRecipe" not in part and not part.startswith("literal["):
             place += f".{part}" if place else str(part)
     if first["type"] == "extra_forbidden":
-        known = _keys_at(first["loc"][:-1])
+        known = _keys_at(first["loc"][:-1], kind)
         hint = f"; known keys: {', '.join(known)}" if known else ""
         return f"{place}: unknown key{hint}"
     if first["type"] == "missing":
@@ -314,16 +366,6 @@ def _source_name(raw: dict[str, Any], index: int) -> str | None:
         return None
 
 
-_MODELS: dict[str, type[BaseModel]] = {
-    "tokenizer": TokenizerRecipe,
-    "holdout": Holdout,
-    "dedup": Dedup,
-    "huggingface": HubSource,
-    "synthetic": SyntheticSource,
-    "sources": Source,
-}
-
-
-def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
-    names = [part for part in loc if part in _MODELS]
-    return list((_MODELS[str(names[-1])] if names else Recipe).model_fields)
+def _keys_at(loc: tuple[int | str, ...], kind: type[JobRecipe]) -> list[str]:
+    names = [part for part in loc if part in kind.PARTS]
+    return list((kind.PARTS[str(names[-1])] if names else kind).model_fields)

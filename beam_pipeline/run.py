@@ -1,10 +1,12 @@
-"""Runs the corpus job: options, launch, graph, and what the terminal shows of it."""
+"""Runs jobs: options, launch, graph, and what the terminal shows of them."""
 
 import contextlib
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -16,10 +18,12 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners.runner import create_runner
 from rich.console import Console
 
-from beam_pipeline.corpus import build
-from beam_pipeline.launch import Launch, launch
+from beam_pipeline import corpus, traces
+from beam_pipeline.launch import launch
 from beam_pipeline.options import CorpusOptions
 from beam_pipeline.summary import print_summary
+from beam_pipeline.traces_launch import launch_traces
+from beam_pipeline.traces_summary import print_traces_summary
 from transforms import errors
 from transforms.errors import CorpusError
 
@@ -27,14 +31,47 @@ from transforms.errors import CorpusError
 LOCAL_RUNNER = "apache_beam.runners.portability.fn_api_runner.fn_runner.FnApiRunner"
 
 
+@dataclass(frozen=True)
+class Job:
+    """What tells one job from another.
+
+    Attributes:
+      launch: settles and checks everything, from parsed options.
+      build: adds what was launched to a pipeline.
+      print_summary: tells of a finished output folder.
+    """
+
+    launch: Callable[..., Any]
+    build: Callable[[beam.Pipeline, Any], beam.PCollection[str]]
+    print_summary: Callable[[str, Console], None]
+
+
+CORPUS = Job(launch, corpus.build, print_summary)
+TRACES = Job(launch_traces, traces.build, print_traces_summary)
+
+
 def build_corpus(
     recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
 ) -> int:
-    """Builds a corpus and prints what became of every document.
+    """Builds a corpus; see `build`."""
+    return build(CORPUS, recipe, output, beam_options, quiet=quiet)
+
+
+def build_traces(
+    recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
+) -> int:
+    """Lays traces out; see `build`."""
+    return build(TRACES, recipe, output, beam_options, quiet=quiet)
+
+
+def build(
+    job: Job, recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
+) -> int:
+    """Runs a job and prints what became of every row.
 
     Args:
       recipe: a recipe's file or the name of a shipped one.
-      output: folder for the corpus.
+      output: folder for what is built.
       beam_options: of Apache Beam and of `CorpusOptions`.
 
     Raises:
@@ -42,12 +79,12 @@ def build_corpus(
     """
     console = Console(stderr=True, quiet=quiet)
     options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
-    launched = launch_from(options)
+    launched = launch_from(options, job)
     for remark in launched.remarks:
         console.print(remark, highlight=False, soft_wrap=True)
-    finished = run(launched, options)
+    finished = run(launched, options, job)
     if finished and not quiet:
-        print_summary(output, Console())
+        job.print_summary(output, Console())
     return 0
 
 
@@ -84,10 +121,10 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     return known
 
 
-def launch_from(options: PipelineOptions) -> Launch:
-    """Launches with parsed options; see `launch`."""
+def launch_from(options: PipelineOptions, job: Job = CORPUS) -> Any:
+    """Launches with parsed options; see the `launch` of each job."""
     ours = options.view_as(CorpusOptions)
-    return launch(
+    return job.launch(
         ours.recipe,
         ours.output,
         work_dir=ours.work_dir,
@@ -98,8 +135,8 @@ def launch_from(options: PipelineOptions) -> Launch:
     )
 
 
-def run(launched: Launch, options: PipelineOptions) -> bool:
-    """Runs the graph.
+def run(launched: Any, options: PipelineOptions, job: Job = CORPUS) -> bool:
+    """Runs the graph of what a job launched.
 
     Returns:
       whether the corpus is finished now; a template launcher does not wait for its job.
@@ -110,7 +147,7 @@ def run(launched: Launch, options: PipelineOptions) -> bool:
     with _errors_held() as held:
         try:
             pipeline = beam.Pipeline(options=options)
-            build(pipeline, launched)
+            job.build(pipeline, launched)
             result = pipeline.run()
             result.wait_until_finish()
         except Exception as error:

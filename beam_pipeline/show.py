@@ -1,8 +1,8 @@
-"""`corpusbeam show`: a window as text, its documents told apart by source."""
+"""`corpusbeam show`: a window as text, its documents told apart by source, or its regions."""
 
 import io
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.text import Text
 
+from beam_pipeline.finished import read_manifest
 from beam_pipeline.manifest import TOKENIZER
-from beam_pipeline.verify import read_manifest
+from beam_pipeline.render_trace import render
+from beam_pipeline.traces_manifest import is_traces
 from transforms import storage
 from transforms.errors import OutputError
 from transforms.kernels.packing import packed_cost
@@ -20,46 +22,114 @@ _COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
 Decode = Callable[[np.ndarray], str]
 
 
-def show(folder: str, split: str, window: int) -> int:
+class WindowPlace(NamedTuple):
+    """Where a window lies.
+
+    Attributes:
+      folder: path of the shards' folder.
+      shard: the manifest's entry.
+      place: the window's number in the shard.
+      seq_len: tokens in it.
+    """
+
+    folder: str
+    shard: dict[str, Any]
+    place: int
+    seq_len: int
+
+    def column(self, name: str, kind: str) -> np.ndarray:
+        """The window's row of the files of this name, [seq_len]."""
+        dtype = np.dtype(kind).newbyteorder("<")
+        path = storage.join(self.folder, self.shard["file"].replace(".tokens.", f".{name}."))
+        start, size = self.place * self.seq_len * dtype.itemsize, self.seq_len * dtype.itemsize
+        return np.frombuffer(storage.read_range(path, start, start + size), dtype)
+
+
+def show(folder: str, split: str, window: int, layout: str | None = None) -> int:
     """Prints a window.
 
     Args:
-      folder: of a finished corpus.
-      split: "train" or "val".
+      folder: of something finished.
+      split: "train", or "val" or "validation", which are the same.
       window: its number in the split, from 0.
+      layout: of traces; the first of the recipe, if none is named.
 
     Raises:
-      OutputError: there is no such corpus or window.
+      OutputError: there is nothing finished, or no such layout or window.
     """
-    manifest = read_manifest(folder, split)
-    shard, place = _locate(manifest, split, window)
-    path = storage.join(folder, split)
-    width = np.dtype(manifest["dtype"]).itemsize
-    seq_len = manifest["seq_len"]
-    raw = storage.read_range(
-        storage.join(path, shard["file"]), place * seq_len * width, (place + 1) * seq_len * width
-    )
-    ids = np.frombuffer(raw, np.dtype(manifest["dtype"]).newbyteorder("<"))
-    docs = pq.read_table(io.BytesIO(storage.read_bytes(storage.join(path, shard["docs_file"]))))
+    whole = read_manifest(folder)
+    held_out = split != "train"
     console = Console()
-    console.print(
-        f"window {window} of {manifest['n_sequences']:,} in {split}: window {place} of "
-        f"{shard['file']}, {seq_len} tokens",
-        style="bold",
-        highlight=False,
-    )
+    if is_traces(whole):
+        known = whole["recipe"]["layouts"]
+        if layout not in (None, *known):
+            raise OutputError(f"{folder} has no layout {layout!r}: it has {', '.join(known)}")
+        name = f"{'validation' if held_out else 'train'}/{layout or known[0]}"
+        _show_example(folder, name, window, console)
+    elif layout is not None:
+        raise OutputError(f"{folder} holds a corpus, which has no layouts: leave out --layout")
+    else:
+        _show_documents(folder, "val" if held_out else "train", window, console)
+    return 0
+
+
+def _show_documents(folder: str, split: str, window: int, console: Console) -> None:
+    manifest = read_manifest(folder, split)
+    found = find_window(folder, split, window, manifest)
+    _print_place(found, split, window, manifest, console)
+    ids = found.column("tokens", manifest["dtype"])
+    docs_path = storage.join(found.folder, found.shard["docs_file"])
+    docs = pq.read_table(io.BytesIO(storage.read_bytes(docs_path)))
     colours = {
         source["name"]: _COLOURS[k % len(_COLOURS)] for k, source in enumerate(manifest["sources"])
     }
     decode = _decoder(folder, manifest)
-    for document, part in documents_in(ids, docs, place, manifest):
+    for document, part in documents_in(ids, docs, found.place, manifest):
         colour = colours[document["source"]]
         console.print(Text(_title(document), style=f"bold {colour}"))
         console.print(Text(_decode_chunks(part, manifest, decode), style=colour))
     padding = int((ids == manifest["pad_id"]).sum())
     if padding:
         console.print(f"{padding} tokens of padding", style="dim", highlight=False)
-    return 0
+
+
+def _show_example(folder: str, name: str, window: int, console: Console) -> None:
+    manifest = read_manifest(folder, name)
+    found = find_window(folder, name, window, manifest)
+    _print_place(found, name, window, manifest, console)
+    tokens = found.column("tokens", manifest["dtype"])
+    regions = found.column("regions", manifest["columns"]["regions"])
+    console.print(render(tokens, regions, manifest, _decoder(folder, manifest)))
+
+
+def _print_place(
+    found: WindowPlace, name: str, window: int, manifest: dict[str, Any], console: Console
+) -> None:
+    console.print(
+        f"window {window} of {manifest['n_sequences']:,} in {name}: window {found.place} of "
+        f"{found.shard['file']}, {manifest['seq_len']} tokens",
+        style="bold",
+        highlight=False,
+    )
+
+
+def find_window(folder: str, name: str, window: int, manifest: dict[str, Any]) -> WindowPlace:
+    """Finds a window of a folder of shards.
+
+    Raises:
+      OutputError: there is no such window.
+    """
+    path = storage.join(folder, *name.split("/"))
+    place = window
+    for shard in manifest["shards"]:
+        if 0 <= place < shard["sequences"]:
+            return WindowPlace(path, shard, place, manifest["seq_len"])
+        place -= shard["sequences"]
+    raise OutputError(
+        f"{name} has windows 0 to {manifest['n_sequences'] - 1}, not {window}"
+        if manifest["n_sequences"]
+        else f"{name} has no windows"
+    )
 
 
 def documents_in(
@@ -77,19 +147,6 @@ def documents_in(
         part = ids[max(0, firsts[row] - begin) : max(0, stops[row] - begin)]
         found.append((docs.slice(row, 1).to_pylist()[0], part))
     return found
-
-
-def _locate(manifest: dict[str, Any], split: str, window: int) -> tuple[dict[str, Any], int]:
-    place = window
-    for shard in manifest["shards"]:
-        if 0 <= place < shard["sequences"]:
-            return shard, place
-        place -= shard["sequences"]
-    raise OutputError(
-        f"{split} has windows 0 to {manifest['n_sequences'] - 1}, not {window}"
-        if manifest["n_sequences"]
-        else f"{split} has no windows"
-    )
 
 
 def _title(document: dict[str, Any]) -> str:

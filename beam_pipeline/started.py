@@ -1,19 +1,18 @@
 """What tells a corpus from another, and what may be done in a folder that holds one already."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
 
 from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, versions
-from beam_pipeline.recipe import Recipe
+from beam_pipeline.recipe import JobRecipe
 from transforms import storage
 from transforms.errors import OutputError
 from transforms.readers.planning import Plan
 from transforms.readers.spec import HubInput
-from transforms.tokenize import SPLITS
 from transforms.tokenizers.spec import PreparedTokenizer
 from transforms.work import WorkFolder
 
@@ -22,9 +21,13 @@ _PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
 
 
 def started(
-    recipe: Recipe, plans: list[Plan], tokenizer: PreparedTokenizer, offline: bool
+    recipe: JobRecipe, plans: list[Plan], tokenizer: PreparedTokenizer | None, offline: bool
 ) -> dict[str, Any]:
-    """What tells this corpus from another: recipe, inputs, tokenizer."""
+    """What tells this corpus from another: recipe, inputs, tokenizer.
+
+    Args:
+      tokenizer: None where the job trains one, which recipe and inputs determine.
+    """
     return {
         "recipe": recipe.canonical(),
         "inputs": {planned.spec.name: dict(planned.inputs) for planned in plans},
@@ -33,7 +36,7 @@ def started(
             for planned in plans
             if isinstance(planned.spec.input, HubInput)
         },
-        "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
+        "tokenizer": tokenizer and {"name": tokenizer.name, "sha256": tokenizer.sha256},
         "offline": offline,
     }
 
@@ -79,19 +82,26 @@ def check_work(work: WorkFolder, this_work: dict[str, Any]) -> None:
 
 
 def take(
-    output: str, work: WorkFolder, this_corpus: dict[str, Any], this_work: dict[str, Any]
+    output: str,
+    work: WorkFolder,
+    this_corpus: dict[str, Any],
+    this_work: dict[str, Any],
+    folders: Sequence[str],
 ) -> None:
     """Makes the folders this run's own: from here on the corpus is not finished.
 
     What an unfinished run wrote is removed, unless its work is resumed.
+
+    Args:
+      folders: those below the output that hold shards.
     """
     for name in (SUCCESS, MANIFEST):
         storage.remove_file(storage.join(output, name))
-    for split in SPLITS:
+    for folder in folders:
         if work.resume:
-            storage.remove_temporaries(storage.join(output, split))
+            storage.remove_temporaries(storage.join(output, folder))
         else:
-            storage.remove_tree(storage.join(output, split))
+            storage.remove_tree(storage.join(output, folder))
     storage.write_whole(storage.join(output, STARTED), orjson.dumps(this_corpus, option=_PRETTY))
     if not work.resume:
         storage.remove_tree(work.root)

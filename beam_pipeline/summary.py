@@ -6,7 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from beam_pipeline.verify import read_manifest
+from beam_pipeline.finished import read_manifest
 from transforms import ledger
 
 _ROWS = (
@@ -17,12 +17,16 @@ _ROWS = (
     ("exact duplicates", ledger.EXACT_DUPLICATE),
     ("near duplicates", ledger.NEAR_DUPLICATE),
     ("  of these through a chain only", ledger.CHAINED),
+    ("duplicates of a problem", ledger.DUPLICATE),
     ("encode to nothing", ledger.NO_TOKENS),
     ("held out, over the cap", ledger.OVER_CAP),
     ("over budget", ledger.OVER_BUDGET),
+    ("over the limit", ledger.OVER_LIMIT),
     ("train", ledger.TRAIN),
     ("  and again in later epochs", ledger.TRAIN_REPEATS),
     ("val", ledger.VAL),
+    ("validation", ledger.VALIDATION),
+    ("oddities that were kept", ledger.KEPT_WITH),
 )
 
 
@@ -31,8 +35,7 @@ def print_summary(folder: str, console: Console) -> None:
     manifest = read_manifest(folder)
     console.print(ledger_table(manifest))
     console.print(mix_table(manifest))
-    for damaged in manifest["damaged_files"]:
-        console.print(f"{damaged['file']}: {damaged['kind']}, {damaged['detail']}", soft_wrap=True)
+    print_damage(manifest, console)
     for name, split in manifest["splits"].items():
         console.print(
             f"{name}: {split['n_shards']} shards, {split['n_sequences']:,} windows of "
@@ -40,6 +43,12 @@ def print_summary(folder: str, console: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
+
+
+def print_damage(manifest: dict[str, Any], console: Console) -> None:
+    """Prints what reading passed over."""
+    for damaged in manifest["damaged_files"]:
+        console.print(f"{damaged['file']}: {damaged['kind']}, {damaged['detail']}", soft_wrap=True)
 
 
 def ledger_table(manifest: dict[str, Any]) -> Table:
@@ -60,7 +69,13 @@ def ledger_table(manifest: dict[str, Any]) -> Table:
     return table
 
 
-_STYLES = {ledger.READ: "bold", ledger.TRAIN: "bold green", ledger.VAL: "bold green"}
+_KEPT = "bold green"
+_STYLES = {
+    ledger.READ: "bold",
+    ledger.TRAIN: _KEPT,
+    ledger.VAL: _KEPT,
+    ledger.VALIDATION: _KEPT,
+}
 
 
 def _counts(account: dict[str, dict[str, dict[str, int]]], *outcomes: str) -> list[str]:

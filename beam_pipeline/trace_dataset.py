@@ -95,9 +95,7 @@ def _read_layout(
 ) -> tuple[Layout, Geometry, dict[int, int]]:
     """The layout, its measures, and block size by id of its size token."""
     try:
-        geometry = Geometry(
-            **manifest["geometry"] | {"sizes": tuple(manifest["geometry"]["sizes"])}
-        )
+        geometry = Geometry.from_plain(manifest["geometry"])
         size_of = {id_: int(size) for size, id_ in manifest["size_token_ids"].items()}
         return manifest["layout"], geometry, size_of
     except KeyError as error:

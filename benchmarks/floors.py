@@ -61,7 +61,7 @@ class Clock:
 
 def find_floors(recipe_path: str, clock: Clock) -> Floors:
     """Measures all steps on the input of a recipe."""
-    recipe = recipes.load(recipe_path)
+    recipe = recipes.load(recipe_path, recipes.Recipe)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     pieces = [piece for plan in plan_sources(specs, PIECE_BYTES) for piece in plan.pieces]
     rules = [quality.rules_for(source.domain, source.filter) for source in recipe.sources]

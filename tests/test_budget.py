@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import budget, records
+from transforms import budget, pick_order, records
 from transforms.budget import BudgetSettings, Cut, Share
 from transforms.errors import CorpusError
 from transforms.tokenize import TRAIN, VAL, group_key
@@ -122,14 +122,14 @@ def test_the_histogram_finds_the_cut_that_sorting_finds(count, share, pieces, ep
     histograms = []
     for part in np.array_split(found, pieces):
         picks = budget.pick_keys(part, SETTINGS, key, epoch)
-        histograms.append(budget.histogram(picks, budget.costs(part, SETTINGS.seq_len)))
-    cut_range, before = budget.range_of_cut(budget.add_histograms(histograms), rest)
+        histograms.append(pick_order.histogram(picks, budget.costs(part, SETTINGS.seq_len)))
+    cut_range, before = pick_order.range_of_cut(pick_order.add_histograms(histograms), rest)
     picks = budget.pick_keys(found, SETTINGS, key, epoch)
     inside = (picks[:, 0] >> np.uint64(48)) == np.uint64(cut_range)
-    last = budget.last_taken(picks[inside], cost[inside], rest - before)
+    last = pick_order.last_taken(picks[inside], cost[inside], rest - before)
     chosen, used = budget.choose(found, SETTINGS, key, Cut(epoch, *last, True))
     expected = take_in_order(found, key, epoch, rest)
-    assert set(np.flatnonzero(budget.taken(picks, Cut(epoch, *last, True)))) == expected
+    assert set(np.flatnonzero(pick_order.taken(picks, *last))) == expected
     assert len(chosen) == epoch * count + len(expected)
     assert used.all() if epoch else used.sum() == len(expected)
 
@@ -140,10 +140,10 @@ def test_adding_histograms_in_any_grouping_is_the_same():
     for seed in range(4):
         found = documents(50, seed)
         picks = budget.pick_keys(found, SETTINGS, key, 0)
-        parts.append(budget.histogram(picks, budget.costs(found, SETTINGS.seq_len)))
-    at_once = budget.add_histograms(parts)
-    by_pairs = budget.add_histograms(
-        [budget.add_histograms(parts[2:]), budget.add_histograms(parts[:2])]
+        parts.append(pick_order.histogram(picks, budget.costs(found, SETTINGS.seq_len)))
+    at_once = pick_order.add_histograms(parts)
+    by_pairs = pick_order.add_histograms(
+        [pick_order.add_histograms(parts[2:]), pick_order.add_histograms(parts[:2])]
     )
     assert at_once == by_pairs
 

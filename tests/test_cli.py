@@ -101,7 +101,7 @@ def test_an_unknown_option_is_one_line(capsys, tmp_path):
 def test_an_unknown_recipe_names_those_there_are(capsys, tmp_path):
     code, _, err = run(capsys, "build", "nothing", "--output", tmp_path / "o")
     assert code == 2
-    assert "demo, stack100m, synthetic" in err
+    assert "demo, demo-traces, glaive, stack100m, synthetic" in err
 
 
 def test_an_output_that_holds_another_corpus_is_refused_by_what_differs(

@@ -1,6 +1,7 @@
 """What ships as the demo: documents that may be passed on, and a tokenizer for them."""
 
 import gzip
+from collections import Counter
 from pathlib import Path
 
 import orjson
@@ -35,6 +36,16 @@ def test_the_table_of_licences_counts_each_document(domain):
 
 def test_the_documents_are_small_enough_to_ship():
     assert sum((DEMO / f"{domain}.jsonl.gz").stat().st_size for domain in DOMAINS) <= 3_000_000
+
+
+def test_the_traces_say_where_they_are_from_and_their_table_counts_each():
+    folder = DEMO.parent / "demo-traces"
+    lines = gzip.decompress((folder / "traces.jsonl.gz").read_bytes()).splitlines()
+    table = [line.split(" | ") for line in (folder / "LICENSES.md").read_text().splitlines()]
+    counts = {cells[0].removeprefix("| "): int(cells[1]) for cells in table[-10:]}
+    assert counts == Counter(orjson.loads(line)["model"] for line in lines)
+    assert all(orjson.loads(line)["id"] for line in lines)
+    assert (folder / "traces.jsonl.gz").stat().st_size <= 200_000
 
 
 def test_the_tokenizer_fits_uint16():

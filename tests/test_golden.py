@@ -6,6 +6,7 @@ from beam_pipeline.cli import main
 from beam_pipeline.verify import problems
 from tests.jobs import Corpus, build, recipe_of, source_of
 from tests.shared import SHARED, needs_shared
+from tests.traces_jobs import Traces
 
 BENCH = SHARED / "data" / "bench"
 GPT2 = SHARED / "data" / "tokenizers" / "gpt2_50257_tokenizer.json"
@@ -43,6 +44,29 @@ def test_the_demo_recipe(tmp_path):
         "over_budget": 407,
         "train": 1120,
         "val": 31,
+    }
+
+
+def test_the_demo_traces(tmp_path):
+    output = tmp_path / "traces"
+    assert main(["traces", "demo-traces", "--output", str(output), "--quiet"]) == 0
+    traces = Traces(output)
+    assert list(problems(str(output))) == []
+    hashes = [(s["file"], s["sha256"], s["regions_sha256"]) for s in traces.manifest["shards"]]
+    digested = hashlib.sha256(repr(sorted(hashes)).encode()).hexdigest()[:32]
+    assert digested == "07e5b59cfe8b91634d9c700f8b634bd3"
+    assert traces.ledger() == {
+        "read": 431,
+        "malformed:never_closed": 15,
+        "malformed:no_answer": 2,
+        "malformed:no_region": 15,
+        "duplicate": 17,
+        "train": 363,
+        "validation": 19,
+        "kept_with:several_regions": 43,
+        "kept_with:stray_closing_tag": 42,
+        "kept_with:tag_in_code_fence": 2,
+        "kept_with:text_before_region": 7,
     }
 
 

@@ -2,6 +2,8 @@ import pytest
 import yaml
 
 from beam_pipeline import recipe as recipes
+from beam_pipeline.recipe import Recipe
+from beam_pipeline.traces_recipe import TracesRecipe
 from transforms.errors import RecipeError
 
 GOOD = {
@@ -31,7 +33,7 @@ def recipe_with(**changes):
 
 
 def parse(**changes):
-    return recipes.parse(recipe_with(**changes), "tiny.yaml")
+    return recipes.parse(recipe_with(**changes), "tiny.yaml", Recipe)
 
 
 def test_defaults_are_filled_in():
@@ -45,8 +47,8 @@ def test_defaults_are_filled_in():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"train_token": 5}, r"train_token: unknown key; known keys: name, seed, train_tokens"),
-        ({"sources__0__wieght": 1}, r"sources\[web\]\.wieght: unknown key; known keys: name,"),
+        ({"train_token": 5}, r"train_token: unknown key; known keys: name, seed, seq_len"),
+        ({"sources__0__wieght": 1}, r"sources\[web\]\.wieght: unknown key; known keys: files,"),
         ({"dedup": {"band": 4}}, r"dedup\.band: unknown key; known keys: scope, permutations"),
         ({"tokenizer": {"fil": "x"}}, r"tokenizer\.fil: unknown key; known keys: file"),
         ({"tokenizer": "gpt2"}, r"tokenizer: "),
@@ -78,29 +80,38 @@ def test_a_mistake_is_one_line_naming_the_place(changes, message):
 
 def test_a_key_given_twice_is_a_mistake():
     with pytest.raises(RecipeError, match=r"tiny.yaml:2: 'seed' is given twice"):
-        recipes.parse(b"seed: 1\nseed: 2\n", "tiny.yaml")
+        recipes.parse(b"seed: 1\nseed: 2\n", "tiny.yaml", Recipe)
 
 
 @pytest.mark.parametrize("text", [b"- a\n", b"just words", b"", b"a: [1,\n", b"\xff\xfe\x00"])
 def test_what_is_no_recipe_is_one_line(text):
     with pytest.raises(RecipeError, match=r"^tiny.yaml[^\n]*$"):
-        recipes.parse(text, "tiny.yaml")
+        recipes.parse(text, "tiny.yaml", Recipe)
 
 
 def test_layout_does_not_change_the_digest_but_values_do():
-    plain = recipes.parse(recipe_with(), "a.yaml").sha256()
-    commented = recipes.parse(b"# comment\n" + recipe_with(seed=1337), "b.yaml").sha256()
+    plain = recipes.parse(recipe_with(), "a.yaml", Recipe).sha256()
+    commented = recipes.parse(b"# comment\n" + recipe_with(seed=1337), "b.yaml", Recipe).sha256()
     assert plain == commented
     assert plain != parse(seed=1338).sha256()
 
 
-@pytest.mark.parametrize("name", ["demo", "stack100m", "synthetic"])
-def test_shipped_recipes_load_by_name(name):
-    assert recipes.load(recipes.find(name)).name == name
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("demo", Recipe),
+        ("demo-traces", TracesRecipe),
+        ("glaive", TracesRecipe),
+        ("stack100m", Recipe),
+        ("synthetic", Recipe),
+    ],
+)
+def test_shipped_recipes_load_by_name(name, kind):
+    assert recipes.load(recipes.find(name), kind).name == name
 
 
 def test_an_unknown_recipe_names_the_shipped_ones():
-    with pytest.raises(RecipeError, match="demo, stack100m, synthetic"):
+    with pytest.raises(RecipeError, match="demo, demo-traces, glaive, stack100m, synthetic"):
         recipes.find("nothing-of-the-kind")
 
 

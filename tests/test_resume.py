@@ -84,7 +84,7 @@ def test_a_killed_run_is_resumed(inputs, tmp_path, stage, least, options, monkey
         seen_at_the_end.update(reports(Path(folder)))
 
     if not options or "multi_processing" not in options[0]:
-        monkeypatch.setattr("beam_pipeline.corpus.storage.remove_tree", keep_looking)
+        monkeypatch.setattr("beam_pipeline.finish.storage.remove_tree", keep_looking)
     # The plan stays as it was, whatever the size of pieces is now.
     argv = ["build", str(recipe), "--output", str(output), "--resume", "--quiet", *options]
     assert main([*argv, "--piece_bytes=9000"]) == 0

@@ -16,11 +16,17 @@ from apache_beam.typehints.decorators import no_annotations
 from transforms import keys, ledger, records
 from transforms.errors import CorpusError
 from transforms.kernels.packing import packed_cost
+from transforms.pick_order import (
+    add_histograms,
+    histogram,
+    in_range,
+    last_taken,
+    range_of_cut,
+    taken,
+)
 from transforms.tokenize import SPLITS, TRAIN, VAL, group_key, split_and_source
 
 WhenShort = Literal["shortfall", "redistribute", "repeat", "fail"]
-RANGES = 1 << 16
-_RANGE_SHIFT = np.uint64(64 - 16)
 
 
 @dataclass(frozen=True)
@@ -161,62 +167,6 @@ def costs(documents: np.ndarray, seq_len: int) -> np.ndarray:
     return packed_cost(documents["ids"].astype(np.int64), seq_len)
 
 
-def histogram(picks: np.ndarray, cost: np.ndarray) -> bytes:
-    """Cost by range of the pick key, sparse: packed (range uint32, cost int64) pairs."""
-    ranges = (picks[:, 0] >> _RANGE_SHIFT).astype(np.int64)
-    sums = np.bincount(ranges, weights=cost, minlength=RANGES).astype(np.int64)
-    used = np.flatnonzero(sums)
-    return _pack_histogram(used, sums[used])
-
-
-def range_of_cut(packed: bytes, rest: int) -> tuple[int, int]:
-    """Where taking `rest` tokens, of which there are at least as many, ends in pick order.
-
-    Returns:
-      the range, and the cost of the ranges before it.
-    """
-    ranges, sums = _unpack_histogram(packed)
-    reached = np.cumsum(sums)
-    place = int(np.searchsorted(reached, rest))
-    return int(ranges[place]), int(reached[place] - sums[place])
-
-
-_HISTOGRAM = np.dtype([("range", "<u4"), ("cost", "<i8")])
-
-
-def _pack_histogram(ranges: np.ndarray, sums: np.ndarray) -> bytes:
-    packed = np.empty(len(ranges), _HISTOGRAM)
-    packed["range"], packed["cost"] = ranges, sums
-    return packed.tobytes()
-
-
-def _unpack_histogram(packed: bytes) -> tuple[np.ndarray, np.ndarray]:
-    found = np.frombuffer(packed, _HISTOGRAM)
-    return found["range"], found["cost"]
-
-
-def add_histograms(packed: Iterable[bytes]) -> bytes:
-    """Sums sparse histograms; associative and commutative."""
-    found = records.unpack(packed, _HISTOGRAM)
-    ranges, where = np.unique(found["range"], return_inverse=True)
-    sums = np.zeros(len(ranges), np.int64)
-    np.add.at(sums, where, found["cost"])
-    return _pack_histogram(ranges, sums)
-
-
-def last_taken(picks: np.ndarray, cost: np.ndarray, rest: int) -> tuple[int, int]:
-    """The pick key of the document with which the sum first reaches `rest` (at least 1)."""
-    order = np.lexsort([picks[:, 1], picks[:, 0]])
-    place = order[np.searchsorted(np.cumsum(cost[order]), rest)]
-    return int(picks[place, 0]), int(picks[place, 1])
-
-
-def taken(picks: np.ndarray, cut: Cut) -> np.ndarray:
-    """Which documents the partial epoch takes, bool [n]."""
-    hi, lo = np.uint64(cut.last_hi), np.uint64(cut.last_lo)
-    return (picks[:, 0] < hi) | ((picks[:, 0] == hi) & (picks[:, 1] <= lo))
-
-
 def choose(
     documents: np.ndarray, settings: BudgetSettings, key: int, cut: Cut
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +180,7 @@ def choose(
     takes = [(epoch, np.ones(len(documents), bool)) for epoch in range(cut.epochs)]
     if cut.partial:
         picks = pick_keys(documents, settings, key, cut.epochs)
-        takes.append((cut.epochs, taken(picks, cut)))
+        takes.append((cut.epochs, taken(picks, cut.last_hi, cut.last_lo)))
     chosen = [np.empty(0, records.CHOSEN)]
     used = np.zeros(len(documents), bool)
     for epoch, which in takes:
@@ -311,7 +261,7 @@ class _InRangeOfCut(beam.DoFn):
         cut_range, _ = range_of_cut(histograms[key], share.rest)
         documents = np.frombuffer(packed, records.DOCUMENT)
         picks = pick_keys(documents, self.settings, key, share.epochs)
-        inside = (picks[:, 0] >> _RANGE_SHIFT) == np.uint64(cut_range)
+        inside = in_range(picks, cut_range)
         if inside.any():
             yield key, documents[inside].tobytes()
 

@@ -25,10 +25,18 @@ VAL = "val"
 # The row of all sources together, which no source may be called.
 TOTAL = "total"
 
+# Of the traces job.
+DUPLICATE = "duplicate"
+OVER_LIMIT = "over_limit"
+VALIDATION = "validation"
+ENCODED = "encoded"
+DROPPED = "dropped"
+
 # Told beside the account, not part of its sum.
 CHAINED = "near_duplicate_by_chain"
 TRAIN_REPEATS = "train_repeats"
-ASIDE = (CHAINED, TRAIN_REPEATS)
+KEPT_WITH = "kept_with"
+ASIDE = (CHAINED, TRAIN_REPEATS, KEPT_WITH)
 
 Entry = tuple[tuple[str, str], tuple[int, int]]
 
@@ -38,7 +46,8 @@ def entry(source: str, outcome: str, documents: int, size: int) -> Entry:
 
     Args:
       source: name of the source.
-      outcome: one of this module's words; `malformed` and `filtered` take ":" and a reason.
+      outcome: one of this module's words; `malformed`, `filtered`, `dropped` and `kept_with` take
+        ":" and a reason.
       documents: how many.
       size: bytes of UTF-8 text; 0 for malformed rows.
     """
@@ -99,7 +108,7 @@ def imbalances(table: dict[str, dict[str, dict]]) -> list[str]:
             became = sum(
                 amount[unit]
                 for outcome, amount in outcomes.items()
-                if outcome != READ and outcome not in ASIDE
+                if outcome != READ and outcome.partition(":")[0] not in ASIDE
             )
             if read != became:
                 found.append(f"{source}: read {read} {unit}, accounted for {became}")

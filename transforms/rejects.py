@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import apache_beam as beam
 
 from transforms import storage
-from transforms.scan import REJECTS_PER_REASON, Reject
+from transforms.account import REJECTS_PER_REASON, Reject
 
 
 def _by_source(

@@ -5,30 +5,23 @@ known from here on by its position in that file.
 """
 
 import hashlib
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
-import orjson
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, quality, readers, records, storage
-from transforms.documents import ROW_BITS, BadRow, Piece, RowBatch, TextBatch
+from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
+from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
 from transforms.kernels import text as text_kernels
 from transforms.kernels.minhash import Signer
 from transforms.readers.spec import SourceSpec
+from transforms.unicode import check_unicode
 from transforms.work import WorkFolder, write_report
-
-REJECTS_PER_REASON = 20
-SAMPLE_CHARACTERS = 2000
-
-Reject = tuple[tuple[str, str], tuple[bytes, bytes]]
-Note = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -38,7 +31,7 @@ class ScanSettings:
     Attributes:
       sources, rules, priorities: by place in the recipe.
       partitions: of the digests; a power of two.
-        unicode_version: of the launcher; the filter and lower-casing depend on it.
+      unicode_version: of the launcher; the filter and lower-casing depend on it.
     """
 
     sources: tuple[SourceSpec, ...]
@@ -56,15 +49,11 @@ class PieceScan(NamedTuple):
 
     Attributes:
       documents: `records.scanned`, those that passed the filter, in row order.
-      outcomes: (documents, bytes) by ledger outcome, `read` included.
-      rejects: by reason, the least rejected rows by key.
-      notes: (path, kind, detail) of damage that was passed over.
+      account: of all rows.
     """
 
     documents: np.ndarray
-    outcomes: dict[str, tuple[int, int]]
-    rejects: dict[str, list[tuple[bytes, bytes]]]
-    notes: list[Note]
+    account: PieceAccount
 
 
 def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
@@ -77,21 +66,20 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
     rules = settings.rules[piece.source]
     dtype = records.scanned(settings.signer.permutations)
     parts: list[np.ndarray] = [np.empty(0, dtype)]
-    tally = _Tally(piece)
-    notes: list[Note] = []
+    accountant = Accountant(piece)
     for batch in readers.read(piece, spec):
         if not isinstance(batch, RowBatch):
-            notes.append((batch.path, batch.kind, batch.detail))
+            accountant.note(batch)
             continue
         for row in batch.bad:
-            tally.bad_row(row)
+            accountant.bad_row(row)
         measures = text_kernels.measure(batch.texts)
         verdicts = quality.judge(measures, rules)
         sizes = batch.texts.sizes()
         empty = measures["words"] == 0
-        tally.count(ledger.READ, len(sizes), int(sizes.sum()))
-        tally.count(ledger.EMPTY, int(empty.sum()), int(sizes[empty].sum()))
-        tally.filtered(batch, np.where(empty, 0, verdicts), rules)
+        accountant.count(ledger.READ, len(sizes), int(sizes.sum()))
+        accountant.count(ledger.EMPTY, int(empty.sum()), int(sizes[empty].sum()))
+        _count_filtered(accountant, batch, np.where(empty, 0, verdicts), rules)
         kept = np.flatnonzero(~empty & (verdicts == 0))
         if len(kept):
             texts = batch.texts.take(kept)
@@ -99,7 +87,7 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
             described["row"] = batch.rows[kept]
             described["tie"] = _ties(batch.ids, kept)
             parts.append(described)
-    return PieceScan(np.concatenate(parts), tally.outcomes(), tally.rejects(), notes)
+    return PieceScan(np.concatenate(parts), accountant.account())
 
 
 def _describe(texts: TextBatch, piece: Piece, settings: ScanSettings) -> np.ndarray:
@@ -131,61 +119,22 @@ def _ties(ids: list[str | None] | None, kept: np.ndarray) -> np.ndarray:
     return np.frombuffer(b"".join(hashed), "<u8")
 
 
-class _Tally:
-    """Counts and samples of one piece's rejected rows."""
-
-    def __init__(self, piece: Piece) -> None:
-        self._piece = piece
-        self._documents: Counter[str] = Counter()
-        self._bytes: Counter[str] = Counter()
-        self._rejects: dict[str, list[tuple[bytes, bytes]]] = {}
-
-    def count(self, outcome: str, documents: int, size: int) -> None:
-        if documents:
-            self._documents[outcome] += documents
-            self._bytes[outcome] += size
-
-    def bad_row(self, row: BadRow) -> None:
-        outcome = f"{ledger.MALFORMED}:{row.reason}"
-        self.count(ledger.READ, 1, 0)
-        self.count(outcome, 1, 0)
-        self._sample(outcome, row.row, row.sample)
-
-    def filtered(self, batch: RowBatch, verdicts: np.ndarray, rules: quality.Rules) -> None:
-        rejected = np.flatnonzero(verdicts)
-        if not len(rejected):
-            return
-        sizes = batch.texts.sizes()
-        for code in np.unique(verdicts[rejected]).tolist():
-            outcome = f"{ledger.FILTERED}:{rules.REASONS[code - 1]}"
-            self.count(outcome, int((verdicts == code).sum()), int(sizes[verdicts == code].sum()))
-        texts = batch.texts.take(rejected).bytes_list()
-        for place, text in zip(rejected.tolist(), texts, strict=True):
-            outcome = f"{ledger.FILTERED}:{rules.REASONS[verdicts[place] - 1]}"
-            self._sample(outcome, int(batch.rows[place]), text)
-
-    def _sample(self, outcome: str, row: int, raw: bytes) -> None:
-        key = hashlib.blake2b(raw, digest_size=16).digest()
-        sampled = self._rejects.setdefault(outcome, [])
-        if len(sampled) == REJECTS_PER_REASON and key > sampled[-1][0]:
-            return
-        excerpt = raw[: 4 * SAMPLE_CHARACTERS].decode(errors="replace")[:SAMPLE_CHARACTERS]
-        shown = {
-            "reason": outcome,
-            "file": self._piece.name(),
-            "from_byte": self._piece.start if self._piece.kind == "jsonl" else 0,
-            "row": self._piece.rows_before + row,
-            "text": excerpt,
-        }
-        sampled.append((key, orjson.dumps(shown)))
-        sampled.sort()
-        del sampled[REJECTS_PER_REASON:]
-
-    def outcomes(self) -> dict[str, tuple[int, int]]:
-        return {name: (count, self._bytes[name]) for name, count in self._documents.items()}
-
-    def rejects(self) -> dict[str, list[tuple[bytes, bytes]]]:
-        return self._rejects
+def _count_filtered(
+    accountant: Accountant, batch: RowBatch, verdicts: np.ndarray, rules: quality.Rules
+) -> None:
+    """Counts and samples the documents whose verdict is a reason."""
+    rejected = np.flatnonzero(verdicts)
+    if not len(rejected):
+        return
+    sizes = batch.texts.sizes()
+    for code in np.unique(verdicts[rejected]).tolist():
+        outcome = f"{ledger.FILTERED}:{rules.REASONS[code - 1]}"
+        is_of = verdicts == code
+        accountant.count(outcome, int(is_of.sum()), int(sizes[is_of].sum()))
+    texts = batch.texts.take(rejected).bytes_list()
+    for place, text in zip(rejected.tolist(), texts, strict=True):
+        outcome = f"{ledger.FILTERED}:{rules.REASONS[verdicts[place] - 1]}"
+        accountant.sample(outcome, int(batch.rows[place]), text)
 
 
 def exact_records(piece: Piece, scan: PieceScan) -> np.ndarray:
@@ -209,12 +158,7 @@ def exact_records(piece: Piece, scan: PieceScan) -> np.ndarray:
 def save_scan(piece: Piece, scan: PieceScan, work: WorkFolder) -> None:
     """Writes the scan file and the report of a piece."""
     storage.save_array(work.scan(piece.number), scan.documents)
-    rejects = {
-        outcome: [(key.hex(), row.decode()) for key, row in sampled]
-        for outcome, sampled in scan.rejects.items()
-    }
-    report = {"outcomes": scan.outcomes, "rejects": rejects, "notes": scan.notes}
-    write_report(work.scan_report(piece.number), report)
+    write_report(work.scan_report(piece.number), scan.account.report())
 
 
 def load_scan(piece: Piece, work: WorkFolder) -> PieceScan | None:
@@ -222,15 +166,8 @@ def load_scan(piece: Piece, work: WorkFolder) -> PieceScan | None:
     report = work.done(work.scan_report(piece.number))
     if report is None:
         return None
-    return PieceScan(
-        storage.load_array(work.scan(piece.number)),
-        {outcome: (documents, size) for outcome, (documents, size) in report["outcomes"].items()},
-        {
-            outcome: [(bytes.fromhex(key), row.encode()) for key, row in sampled]
-            for outcome, sampled in report["rejects"].items()
-        },
-        [(path, kind, detail) for path, kind, detail in report["notes"]],
-    )
+    documents = storage.load_array(work.scan(piece.number))
+    return PieceScan(documents, account_of(report))
 
 
 class Scanned(NamedTuple):
@@ -254,12 +191,7 @@ class _ScanPiece(beam.DoFn):
     settings: ScanSettings
 
     def setup(self) -> None:
-        here = unicodedata.unidata_version
-        if here != self.settings.unicode_version:
-            raise InternalError(
-                f"this worker's Python has Unicode {here}, the launcher's "
-                f"{self.settings.unicode_version}: run both on the same Python version"
-            )
+        check_unicode(self.settings.unicode_version)
 
     def process(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
         settings = self.settings
@@ -267,14 +199,7 @@ class _ScanPiece(beam.DoFn):
         if scan is None:
             scan = scan_piece(piece, settings)
             save_scan(piece, scan, settings.work)
-        name = settings.sources[piece.source].name
-        for outcome, (documents, size) in scan.outcomes.items():
-            yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, documents, size))
-        for outcome, sampled in scan.rejects.items():
-            for sample in sampled:
-                yield beam.pvalue.TaggedOutput("rejects", ((name, outcome), sample))
-        for note in scan.notes:
-            yield beam.pvalue.TaggedOutput("notes", note)
+        yield from scan.account.tagged(settings.sources[piece.source].name)
         found = exact_records(piece, scan)
         where = records.partition(found["digest_hi"], settings.partitions)
         yield from records.split(found, where)

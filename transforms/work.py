@@ -37,6 +37,10 @@ class WorkFolder:
         """The pieces that were landed from a planned one."""
         return storage.join(self.root, "landed", f"{piece:012x}.json")
 
+    def landed_first(self) -> str:
+        """The pieces that hold the first rows, where only those are wanted."""
+        return storage.join(self.root, "landed", "first.json")
+
     def scan(self, piece: int) -> str:
         """Keys and signatures of a piece's documents that passed their filter."""
         return storage.join(self.root, "scan", f"{piece:012x}.npy")
@@ -44,6 +48,22 @@ class WorkFolder:
     def scan_report(self, piece: int) -> str:
         """What became of a piece's other rows."""
         return storage.join(self.root, "scan", f"{piece:012x}.json")
+
+    def examples(self, piece: int) -> str:
+        """A piece's parsed examples, one after the other."""
+        return storage.join(self.root, "parse", f"{piece:012x}.bin")
+
+    def parsed(self, piece: int) -> str:
+        """Keys and sizes of a piece's parsed examples."""
+        return storage.join(self.root, "parse", f"{piece:012x}.npy")
+
+    def parsed_report(self, piece: int) -> str:
+        """What became of a piece's rows."""
+        return storage.join(self.root, "parse", f"{piece:012x}.json")
+
+    def tokenizer(self) -> str:
+        """A tokenizer that was trained for this run."""
+        return storage.join(self.root, "tokenizer.json")
 
     def tokens(self, piece: int) -> str:
         """Token ids of a piece's deduplicated documents."""
@@ -53,13 +73,18 @@ class WorkFolder:
         """What is known of the documents in the token file."""
         return storage.join(self.root, "tokens", f"{piece:012x}.npy")
 
+    def lengths(self, piece: int) -> str:
+        """How many ids each text of a piece's examples has."""
+        return storage.join(self.root, "tokens", f"{piece:012x}.lengths.bin")
+
     def tokens_report(self, piece: int) -> str:
         """What became of the piece's other documents; ids of documents, if the source has them."""
         return storage.join(self.root, "tokens", f"{piece:012x}.json")
 
-    def shard_report(self, split: str, key_range: int) -> str:
+    def shard_report(self, folder: str, key_range: int) -> str:
         """The shard that was written of a range of the shuffle key."""
-        return storage.join(self.root, "shards", f"{split}-{key_range:08x}.json")
+        name = folder.replace("/", "-")
+        return storage.join(self.root, "shards", f"{name}-{key_range:08x}.json")
 
     def done(self, report: str) -> Any | None:
         """A report that an earlier run left, or None if its work is still to be done."""

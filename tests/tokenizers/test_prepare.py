@@ -56,6 +56,25 @@ def test_a_missing_name_is_an_error_that_names_close_ones_and_the_way_out(tmp_pa
         prepare(spec)
 
 
+FURTHER = (("mask", "<mask>"), ("fill", "<fill>"))
+
+
+def test_further_control_tokens_are_checked_like_the_others(tmp_path):
+    spec = samples.small_spec(tmp_path, further=FURTHER)
+    with pytest.raises(TokenizerError, match=r"lacks the special tokens <mask>, <fill>: .*add_mis"):
+        prepare(spec)
+    size = samples.small_tokenizer().get_vocab_size()
+    prepared, _ = prepare(samples.small_spec(tmp_path, further=FURTHER, add_missing=True))
+    assert prepared.further == (("mask", "<mask>", size), ("fill", "<fill>", size + 1))
+    assert [role for role, _, _ in prepared.control()] == ["bos", "eos", "pad", "mask", "fill"]
+    assert prepared.vocab_size == size + 2
+
+
+def test_a_further_control_token_must_not_be_a_piece_of_text(tmp_path):
+    with pytest.raises(TokenizerError, match=r"fill token 't' .* for the plain text"):
+        prepare(samples.small_spec(tmp_path, further=(("fill", "t"),)))
+
+
 def test_add_missing_gives_the_next_free_ids(tmp_path):
     size = samples.small_tokenizer().get_vocab_size()
     spec = samples.small_spec(tmp_path, bos="<bos>", pad="<fill>", add_missing=True)

@@ -35,11 +35,13 @@ def tokenizer(request, tmp_path_factory):
     """An encoder, the special tokens, the vocabulary's size, and what decodes."""
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
     samples = ["Let me see. 12 + 34 = 46, so the answer is 46.", "<think> and </think>"] * 4
-    train(samples, 400, special_names(GEOMETRY.sizes)).save(str(path))
+    names = special_names(GEOMETRY.sizes)
+    train(samples, 400, list(names.values())).save(str(path))
     spec = TokenizerSpec("file", str(path), bos="<s>", eos="</s>", pad="<pad>")
     prepared, rewritten = prepare(spec)
     decoder = tokenizers.Tokenizer.from_str(rewritten.decode())
-    special = SpecialTokens.from_vocabulary(decoder.get_vocab(), GEOMETRY.sizes)
+    vocabulary = decoder.get_vocab()
+    special = SpecialTokens.from_roles({role: vocabulary[name] for role, name in names.items()})
     encoder = request.param(replace(prepared, path=str(path)), rewritten)
     return encoder, special, prepared.vocab_size, decoder
 

@@ -48,7 +48,7 @@ def example():
 @pytest.fixture(scope="module")
 def vocabulary(example):
     words = sorted({word for text in example.texts() for word in text.split()})
-    return {name: id_ for id_, name in enumerate([*special_names(GEOMETRY.sizes), *words])}
+    return {name: id_ for id_, name in enumerate([*special_names(GEOMETRY.sizes).values(), *words])}
 
 
 def test_the_row_is_parsed_as_told(example):
@@ -66,7 +66,8 @@ def test_the_measures_are_those_told():
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_tables_hold(layout, example, vocabulary):
-    special = SpecialTokens.from_vocabulary(vocabulary, GEOMETRY.sizes)
+    names = special_names(GEOMETRY.sizes)
+    special = SpecialTokens.from_roles({role: vocabulary[name] for role, name in names.items()})
     problem, *thoughts, answer = (
         [vocabulary[word] for word in text.split()] for text in example.texts()
     )

@@ -31,33 +31,26 @@ def test_the_largest_size_that_fits():
     assert Geometry(sizes=(64, 1983)).sizes == (64, 1983)
 
 
-def vocabulary(sizes=(64, 256)):
-    return {name: place for place, name in enumerate(["a", *special_names(sizes)])}
+def ids_by_role(sizes=(64, 256)):
+    return {role: place for place, role in enumerate(special_names(sizes))}
 
 
-def test_special_tokens_by_name():
-    special = SpecialTokens.from_vocabulary(vocabulary(), (64, 256))
-    assert special == SpecialTokens(*range(1, 10), sizes=(10, 11))
-    assert special.ids() == tuple(range(1, 12))
-    assert size_name(64) in vocabulary()
+def test_special_tokens_by_role():
+    special = SpecialTokens.from_roles(ids_by_role())
+    assert special == SpecialTokens(*range(9), sizes=(9, 10))
+    assert special.ids() == tuple(range(11))
+    assert SpecialTokens.from_roles(ids_by_role(())).sizes == ()
 
 
-def test_other_names():
-    known = vocabulary() | {"<|end|>": 77}
-    special = SpecialTokens.from_vocabulary(known, (), {"end_of_thought": "<|end|>"})
-    assert special.end_of_thought == 77
-    assert special.sizes == ()
-
-
-def test_a_tokenizer_without_special_tokens():
-    known = vocabulary()
-    del known["<fill>"], known["<size_64>"]
-    with pytest.raises(TokenizerError, match=r"lacks the special tokens <fill>, <size_64>: add"):
-        SpecialTokens.from_vocabulary(known, (64, 256))
+def test_names_by_role():
+    names = special_names((64,), {"end_of_thought": "<|end|>"})
+    assert names["end_of_thought"] == "<|end|>"
+    assert names["fill"] == "<fill>"
+    assert names["64"] == size_name(64) == "<size_64>"
 
 
 def test_special_tokens_that_are_one():
-    known = vocabulary() | {"<pad>": 3, "<size_256>": 10}
+    ids = ids_by_role() | {"pad": 2, "256": 9}
     message = re.escape("special tokens share an id (pad, eos, sizes[0], sizes[1])")
     with pytest.raises(TokenizerError, match=message):
-        SpecialTokens.from_vocabulary(known, (64, 256))
+        SpecialTokens.from_roles(ids)

@@ -88,7 +88,7 @@ def test_records_cross_shuffles_as_bytes(graph):
         "FindEdges/GroupByPiece",
         "FindEdges/GroupCandidates",
         "Budget/GroupRange",
-        "WriteShards/GroupShard",
+        "WriteShards/WriteRecords/GroupShard",
     }
     for transform in graph.transforms.values():
         if transform.unique_name in packed:

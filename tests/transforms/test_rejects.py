@@ -3,8 +3,8 @@ import orjson
 
 from tests.transforms.eager import MODES, are, run
 from tests.transforms.steps import files_in
+from transforms.account import REJECTS_PER_REASON
 from transforms.rejects import WriteRejects
-from transforms.scan import REJECTS_PER_REASON
 
 
 def rejects():

@@ -12,11 +12,12 @@ from tests.transforms.steps import cut, files_in
 from transforms import records, storage
 from transforms.errors import InternalError
 from transforms.kernels.packing import packed_cost
+from transforms.shards import ShardInfo
 from transforms.tokenize import TRAIN, VAL, group_key
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.spec import TokenizerSpec
 from transforms.work import WorkFolder, write_report
-from transforms.write import ShardInfo, WriteSettings, WriteShards
+from transforms.write import WriteSettings, WriteShards
 
 SEQ_LEN = 16
 PIECES = 3

@@ -30,7 +30,7 @@ def field_path(schema: pa.Schema, column: str) -> list[str] | None:
 
 
 def check_columns(schema: pa.Schema, spec: SourceSpec, where: str) -> None:
-    """Checks that the text and id columns exist and have types that can be read.
+    """Checks that the columns of the text and of the id exist and have types that can be read.
 
     Args:
       where: the file or dataset, for messages.
@@ -38,8 +38,15 @@ def check_columns(schema: pa.Schema, spec: SourceSpec, where: str) -> None:
     Raises:
       SourceError: naming the columns there are, or the column and its type.
     """
-    text_type = _type_of(schema, spec.text_column, spec, where)
-    if not _is_text(text_type):
+    for column in spec.columns or ():
+        kind = _type_of(schema, column, spec, where)
+        if not _is_plain(kind):
+            raise SourceError(
+                f"source {spec.name!r}: {where}: column {column!r} is {kind}: name a column of "
+                "strings, numbers or lists of them"
+            )
+    text_type = None if spec.columns else _type_of(schema, spec.text_column, spec, where)
+    if text_type is not None and not _is_text(text_type):
         raise SourceError(
             f"source {spec.name!r}: {where}: column {spec.text_column!r} is {text_type}, not text: "
             "name a string column in text_column"
@@ -87,9 +94,20 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether JSON has words for the values of a column."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _is_plain(kind.value_type)
+    checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+    return _is_text(kind) or any(check(kind) for check in checks)
+
+
 def to_rows(batch: pa.RecordBatch, first_row: int, spec: SourceSpec) -> RowBatch:
     """Rows of a record batch whose columns passed `check_columns`, numbered from `first_row`."""
-    texts = column_of(batch, spec.text_column).cast(pa.large_binary())
+    if spec.columns is None:
+        texts = column_of(batch, spec.text_column).cast(pa.large_binary())
+    else:
+        texts = _as_texts([column_of(batch, column) for column in spec.columns], spec.columns)
     valid = _valid_text(texts, spec.max_doc_bytes)
     bad: list[BadRow] = []
     for place in np.flatnonzero(~valid).tolist():
@@ -113,6 +131,29 @@ def _names(ids: pa.Array) -> list[str | None]:
             raw.decode() if raw is not None and rows.encoding_fault(raw) is None else None
             for raw in ids.cast(pa.binary()).to_pylist()
         ]
+
+
+def _as_texts(values: list[pa.Array], names: tuple[str, ...]) -> pa.LargeBinaryArray:
+    """Several columns as texts, which are not UTF-8 where one of a row's values is not."""
+    raw = [_undecoded(column) for column in values]
+    texts = []
+    for row in zip(*raw, strict=True):
+        given = dict(zip(names, (value.as_py() for value in row), strict=True))
+        try:
+            texts.append(rows.as_text(given))
+        except UnicodeDecodeError as error:
+            texts.append(error.object)
+    return pa.array(texts, pa.large_binary())
+
+
+def _undecoded(values: pa.Array) -> pa.Array:
+    """Text as bytes, also in lists, so that invalid UTF-8 is found row by row."""
+    kind = values.type
+    if _is_text(kind):
+        return values.cast(pa.large_binary())
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _is_text(kind.value_type):
+        return values.cast(pa.large_list(pa.large_binary()))
+    return values
 
 
 def text_batch(texts: pa.LargeBinaryArray) -> TextBatch:

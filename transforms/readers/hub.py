@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from transforms.documents import Piece, RowBatch
 from transforms.errors import CorpusError, SourceError
-from transforms.readers import columns
+from transforms.readers import columns, rows
 from transforms.readers.retry import Retry, causes, status_of
 from transforms.readers.retry import resume as resumed
 from transforms.readers.spec import HubInput, SourceSpec
@@ -63,12 +63,13 @@ def probe(spec: SourceSpec, hub: HubInput, retry: Retry | None = None) -> Probe:
     if first is None:
         raise SourceError(f"source {spec.name!r}: {where} has no rows: wrong split or config?")
     columns.check_columns(first.schema, spec, where)
-    if not _any_text(first, spec.text_column):
-        raise SourceError(
-            f"source {spec.name!r}: {where}: column {spec.text_column!r} is empty in the first "
-            f"{len(first)} rows: wrong column or config? "
-            f"the columns are: {', '.join(first.column_names)}"
-        )
+    for column in spec.text_columns:
+        if not _any_text(first, column):
+            raise SourceError(
+                f"source {spec.name!r}: {where}: column {column!r} is empty in the first "
+                f"{len(first)} rows: wrong column or config? "
+                f"the columns are: {', '.join(first.column_names)}"
+            )
     count = dataset.num_shards
     return Probe(
         replace(hub, only_columns=_needed(dataset, first.schema, spec)),
@@ -104,8 +105,8 @@ def _shard(hub: HubInput, index: int) -> Iterator[pa.Table]:
     return _tables(dataset.shard(num_shards=dataset.num_shards, index=index), BATCH_ROWS)
 
 
-def _tables(dataset: "IterableDataset", rows: int) -> Iterator[pa.Table]:
-    yield from dataset.with_format("arrow").iter(batch_size=rows)
+def _tables(dataset: "IterableDataset", batch_rows: int) -> Iterator[pa.Table]:
+    yield from dataset.with_format("arrow").iter(batch_size=batch_rows)
 
 
 def _open(hub: HubInput) -> "IterableDataset":
@@ -129,8 +130,7 @@ def _needed(
     """The top-level columns to ask for; None where the format has to read all anyway."""
     if dataset.info.builder_name != "parquet":
         return None
-    named = [name for name in (spec.text_column, spec.id_column) if name is not None]
-    paths = [columns.field_path(schema, name) for name in named]
+    paths = [columns.field_path(schema, name) for name in spec.read_columns]
     return tuple(sorted({path[0] for path in paths if path}))
 
 
@@ -152,8 +152,8 @@ def _where(hub: HubInput) -> str:
 
 def _any_text(table: pa.Table, column: str) -> bool:
     for batch in table.to_batches():
-        texts = columns.column_of(batch, column).cast(pa.large_binary()).drop_null()
-        if any(text.as_py().strip() for text in texts):
+        values = columns.column_of(batch, column)
+        if not all(rows.is_empty(value.as_py()) for value in values):
             return True
     return False
 

@@ -6,7 +6,7 @@ JSON, and a line of white space is no row.
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,7 @@ def parse_lines(lines: list[bytes], first_row: int, spec: SourceSpec) -> RowBatc
     """Rows of whole lines, the first of them numbered `first_row`."""
     loads = orjson.loads
     text_column, id_column, limit = spec.text_column, spec.id_column, spec.max_doc_bytes
+    columns = spec.columns
     plain = "." not in text_column
     numbers: list[int] = []
     texts: list[bytes] = []
@@ -87,10 +88,13 @@ def parse_lines(lines: list[bytes], first_row: int, spec: SourceSpec) -> RowBatc
             continue
         try:
             values = loads(line)
-            text = (values[text_column] if plain else lookup(values, text_column)).encode()
+            if columns is None:
+                text = (values[text_column] if plain else lookup(values, text_column)).encode()
+            else:
+                text = rows.as_text(found_in(values, columns))
             name = None if id_column is None else name_of(lookup(values, id_column))
         except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError, UnicodeError):
-            judged = judge(line, text_column, id_column)
+            judged = judge(line, text_column, id_column, columns)
             if judged is None:
                 continue
             if isinstance(judged, str):
@@ -136,6 +140,23 @@ def lookup(values: object, column: str) -> Any:
     return values
 
 
+def found_in(values: object, columns: Iterable[str]) -> dict[str, Any]:
+    """The values of several columns; None for what is missing.
+
+    Raises:
+      KeyError: `values` is no object.
+    """
+    if not isinstance(values, dict):
+        raise KeyError
+    found = {}
+    for column in columns:
+        try:
+            found[column] = lookup(values, column)
+        except KeyError:
+            found[column] = None
+    return found
+
+
 def name_of(value: object) -> str | None:
     """A row's id as a string; None for what is neither a string nor an integer."""
     if isinstance(value, str):
@@ -143,8 +164,16 @@ def name_of(value: object) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def judge(line: bytes, text_column: str, id_column: str | None = None) -> Row | str | None:
+def judge(
+    line: bytes,
+    text_column: str,
+    id_column: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Row | str | None:
     """What a line is: a row, a `REASON_*` word, or None for white space.
+
+    Args:
+      columns: make up the text, where they are given; `text_column` has no meaning then.
 
     Halves of surrogate pairs matter in the text only; in other columns they are replaced.
     """
@@ -165,6 +194,11 @@ def judge(line: bytes, text_column: str, id_column: str | None = None) -> Row | 
             return rows.REASON_INVALID_JSON
     if not isinstance(values, dict):
         return rows.REASON_NOT_AN_OBJECT
+    if columns is not None:
+        text = rows.as_text(found_in(values, columns))
+        if text != rows.as_text(found_in(twin, columns)):
+            return rows.REASON_LONE_SURROGATE
+        return Row(text, _name(values, id_column))
     try:
         text = lookup(values, text_column)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Parquet files by row groups; only the text and id columns are read."""
+"""Parquet files by row groups; only the columns of the text and of the id are read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,9 +41,9 @@ def read_parquet(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch]:
         for group in range(piece.start, piece.stop):
             # One row group at a time: damage in one takes no rows of those before with it.
             batches = file.iter_batches(
-                batch_size=_batch_rows(file, group, spec.text_column),
+                batch_size=_batch_rows(file, group, spec.text_columns),
                 row_groups=[group],
-                columns=[name for name in (spec.text_column, spec.id_column) if name is not None],
+                columns=list(spec.read_columns),
                 use_threads=False,
             )
             for batch in batches:
@@ -52,7 +52,7 @@ def read_parquet(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch]:
 
 
 def row_group_ranges(path: str, spec: SourceSpec, piece_bytes: int) -> list[tuple[int, int]]:
-    """Ranges of row groups that hold about `piece_bytes` of the text column each.
+    """Ranges of row groups that hold about `piece_bytes` of text each.
 
     Raises:
       DamagedFileError: the footer cannot be read.
@@ -60,7 +60,8 @@ def row_group_ranges(path: str, spec: SourceSpec, piece_bytes: int) -> list[tupl
     """
     with _named_damage(path), _open(path) as file:
         columns.check_columns(file.schema_arrow, spec, path)
-        sizes = [_text_bytes(file, group, spec.text_column) for group in range(file.num_row_groups)]
+        groups = range(file.num_row_groups)
+        sizes = [_text_bytes(file, group, spec.text_columns) for group in groups]
     ranges: list[tuple[int, int]] = []
     start, held = 0, 0
     for group, size in enumerate(sizes):
@@ -88,14 +89,19 @@ def _open(path: str) -> Iterator[pq.ParquetFile]:
         yield file
 
 
-def _text_bytes(file: pq.ParquetFile, group: int, column: str) -> int:
+def _text_bytes(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> int:
     described = file.metadata.row_group(group)
     chunks = (described.column(index) for index in range(described.num_columns))
-    return sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
+    # What a list holds is a column of its own, below the list's name.
+    return sum(
+        chunk.total_uncompressed_size
+        for chunk in chunks
+        if any(f"{chunk.path_in_schema}.".startswith(f"{column}.") for column in columns)
+    )
 
 
-def _batch_rows(file: pq.ParquetFile, group: int, column: str) -> int:
+def _batch_rows(file: pq.ParquetFile, group: int, columns: tuple[str, ...]) -> int:
     """Rows that hold about `BATCH_BYTES` of text."""
     count = file.metadata.row_group(group).num_rows
-    text = _text_bytes(file, group, column)
+    text = _text_bytes(file, group, columns)
     return max(1, min(BATCH_ROWS, BATCH_BYTES * count // max(1, text)))

@@ -17,7 +17,7 @@ from transforms.documents import Piece, piece_number
 from transforms.errors import DamagedFileError, SourceError
 from transforms.readers import compressed, hub, jsonl, parquet
 from transforms.readers.columns import no_such_column
-from transforms.readers.rows import NOTE_DAMAGED, FileNote
+from transforms.readers.rows import NOTE_DAMAGED, FileNote, is_empty
 from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
 
 PIECE_BYTES = 4 << 20
@@ -274,17 +274,16 @@ def _first_objects(lines: list[bytes]) -> list[dict]:
 
 
 def _check_objects(objects: list[dict], path: str, spec: SourceSpec) -> None:
-    texts = list(_values(objects, spec.text_column))
-    if not texts:
-        names = dict.fromkeys(name for values in objects for name in values)
-        raise no_such_column(spec, path, spec.text_column, names)
-    if len(objects) == FIRST_ROWS and not any(
-        text.strip() if isinstance(text, str) else text for text in texts
-    ):
-        raise SourceError(
-            f"source {spec.name!r}: {path}: column {spec.text_column!r} is empty in the first "
-            f"{len(objects)} rows: wrong column? the columns are: {', '.join(objects[0])}"
-        )
+    for column in spec.text_columns:
+        texts = list(_values(objects, column))
+        if not texts:
+            names = dict.fromkeys(name for values in objects for name in values)
+            raise no_such_column(spec, path, column, names)
+        if len(objects) == FIRST_ROWS and all(map(is_empty, texts)):
+            raise SourceError(
+                f"source {spec.name!r}: {path}: column {column!r} is empty in the first "
+                f"{len(objects)} rows: wrong column? the columns are: {', '.join(objects[0])}"
+            )
 
 
 def _values(objects: list[dict], column: str) -> Iterator[object]:

@@ -1,6 +1,10 @@
 """Words that readers share: why a row gives no document, and what is said of a damaged file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from transforms.documents import BadRow
 
@@ -39,6 +43,29 @@ class FileNote:
 def bad_row(row: int, reason: str, raw: bytes) -> BadRow:
     """A row that gives no document, with the start of its raw bytes."""
     return BadRow(row, reason, bytes(raw[:SAMPLE_BYTES]))
+
+
+def as_text(values: Mapping[str, Any]) -> bytes:
+    """Several columns of a row as one text: a JSON object, keys in the order given.
+
+    Raises:
+      UnicodeDecodeError: bytes that are not UTF-8.
+      orjson.JSONEncodeError: a value that JSON has no words for.
+    """
+    return orjson.dumps({name: _plain(value) for name, value in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def is_empty(value: object) -> bool:
+    """Whether a column says nothing: null, blank text or bytes, a list of nothing."""
+    if isinstance(value, str | bytes):
+        return not value.strip()
+    return value is None or value == []
 
 
 def encoding_fault(raw: bytes) -> str | None:

@@ -40,6 +40,9 @@ class SourceSpec:
     """One source, as the readers see it.
 
     Attributes:
+      columns: where set, these columns of a row, as one JSON object, are its text: keys in this
+        order, null for what the row lacks. `text_column` then has no meaning. What carries texts
+        (pieces, landing, limits, rejects) so carries several columns too.
       max_doc_bytes: a text with more UTF-8 bytes than this is malformed, "too_large".
       on_bad_file: "fail" or "skip" (keep the rows before the damage and record the file).
       read_fraction: share of the files or dataset shards to read, chosen by hash of their names.
@@ -53,3 +56,14 @@ class SourceSpec:
     read_fraction: float = 1.0
     max_doc_bytes: int = 16 << 20
     on_bad_file: str = "fail"
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns that make up the text."""
+        return (self.text_column,) if self.columns is None else self.columns
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        return self.text_columns if self.id_column is None else (*self.text_columns, self.id_column)

@@ -63,6 +63,7 @@ def prepare(spec: TokenizerSpec) -> tuple[PreparedTokenizer, bytes]:
         pad_id=ids["pad"],
         added=tuple(added.items()),
         dtype=_dtype(spec, name, vocab_size),
+        further=tuple((role, token, ids[role]) for role, token in spec.further),
     )
     _check_unreachable(prepared, tokenizer)
     return prepared, rewritten
@@ -110,11 +111,12 @@ def _is_white_space(content: str) -> bool:
 def _resolve(
     spec: TokenizerSpec, name: str, vocabulary: dict[str, int], control: list[str]
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The ids of bos, eos and pad by role, and those of the names that were added, by name."""
+    """The ids of control tokens by role, and those of the names that were added, by name."""
     ids: dict[str, int] = {}
     added: dict[str, int] = {}
+    lacking: dict[str, str] = {}
     free = max(vocabulary.values(), default=-1) + 1
-    for role, token in (("bos", spec.bos), ("eos", spec.eos), ("pad", spec.pad)):
+    for role, token in spec.control():
         if not token:
             raise TokenizerError(f"tokenizer {name}: name its {role} token, as in `{role}: <name>`")
         if token in vocabulary:
@@ -125,12 +127,9 @@ def _resolve(
             ids[role] = added[token] = free
             free += 1
         else:
-            close = difflib.get_close_matches(token, control, cutoff=0.4) or control[:3]
-            known = " and ".join(map(repr, close)) or "no control tokens"
-            raise TokenizerError(
-                f"tokenizer {name} has no token {token!r} for {role}, but it has {known}: "
-                f"name another, or set `add_missing: true` to give it the free id {free}"
-            )
+            lacking[role] = token
+    if lacking:
+        raise _lacks(name, lacking, control, free)
     for role in ("eos", "pad"):
         if ids["bos"] == ids[role]:
             raise TokenizerError(
@@ -139,6 +138,21 @@ def _resolve(
                 f"with `add_missing: true` if the vocabulary lacks it"
             )
     return ids, added
+
+
+def _lacks(name: str, lacking: dict[str, str], control: list[str], free: int) -> TokenizerError:
+    if len(lacking) > 1:
+        return TokenizerError(
+            f"tokenizer {name} lacks the special tokens {', '.join(lacking.values())}: name others "
+            "that it has, or set `add_missing: true` to give them free ids"
+        )
+    ((role, token),) = lacking.items()
+    close = difflib.get_close_matches(token, control, cutoff=0.4) or control[:3]
+    known = " and ".join(map(repr, close)) or "no control tokens"
+    return TokenizerError(
+        f"tokenizer {name} has no token {token!r} for {role}, but it has {known}: "
+        f"name another, or set `add_missing: true` to give it the free id {free}"
+    )
 
 
 def _dtype(spec: TokenizerSpec, name: str, vocab_size: int) -> Dtype:
@@ -159,11 +173,7 @@ def _check_unreachable(prepared: PreparedTokenizer, tokenizer: tokenizers.Tokeni
     up whole words such as `<s>` in their vocabulary, and any model does for an ordinary piece.
     """
     tokenizer.encode_special_tokens = True
-    for role, token, id_ in (
-        ("bos", prepared.bos, prepared.bos_id),
-        ("eos", prepared.eos, prepared.eos_id),
-        ("pad", prepared.pad, prepared.pad_id),
-    ):
+    for role, token, id_ in prepared.control():
         spelled = tokenizer.decode([id_], skip_special_tokens=False)
         for text in (token, f"a{token}b", f"a {token} b", spelled):
             if id_ in tokenizer.encode(text, add_special_tokens=False).ids:

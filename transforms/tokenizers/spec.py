@@ -17,6 +17,7 @@ class TokenizerSpec:
       bos, eos, pad: names of the control tokens; not used by bytes, which has its own.
       add_missing: give a name that the vocabulary lacks the next free id.
       dtype: pinned width of an id; None takes the smaller one that fits.
+      further: (role, name) of each control token besides those three.
       backend: "auto" takes fastokens where its ids equal those of tokenizers.
     """
 
@@ -28,6 +29,11 @@ class TokenizerSpec:
     add_missing: bool = False
     dtype: Dtype | None = None
     backend: Literal["auto", "fastokens", "tokenizers"] = "auto"
+    further: tuple[tuple[str, str], ...] = ()
+
+    def control(self) -> tuple[tuple[str, str | None], ...]:
+        """(role, name) of every control token."""
+        return (("bos", self.bos), ("eos", self.eos), ("pad", self.pad), *self.further)
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class PreparedTokenizer:
       vocab_size: one more than the largest id, `added` included.
       added: (name, id) of each control token that the vocabulary lacked.
       dtype: width of an id in the shards.
+      further: (role, name, id) of each control token besides bos, eos and pad.
       backend: who encodes; None until `choose_backend` has compared them.
       path: where workers load the rewritten JSON from; empty until the job has written it.
     """
@@ -57,3 +64,13 @@ class PreparedTokenizer:
     dtype: Dtype
     backend: Backend | None = None
     path: str = ""
+    further: tuple[tuple[str, str, int], ...] = ()
+
+    def control(self) -> tuple[tuple[str, str, int], ...]:
+        """(role, name, id) of every control token."""
+        return (
+            ("bos", self.bos, self.bos_id),
+            ("eos", self.eos, self.eos_id),
+            ("pad", self.pad, self.pad_id),
+            *self.further,
+        )

@@ -1,7 +1,8 @@
 """The measures of the layouts, and the regions that tokens belong to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from transforms.errors import RecipeError
 
@@ -50,6 +51,11 @@ class Geometry:
         if self.max_slots < 1:
             raise RecipeError(f"max_slots is {self.max_slots}: allow at least 1")
         self._check_sizes()
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Geometry":
+        """What `dataclasses.asdict` made plain, also by way of JSON."""
+        return cls(**{**plain, "sizes": tuple(plain["sizes"])})
 
     def _check_sizes(self) -> None:
         shown = list(self.sizes)

@@ -84,7 +84,7 @@ def encode(
       InternalError: special has no size token for each size, or a text holds a special token.
     """
     _check(layout, examples, geometry, special)
-    plan = _plan(layout, examples, geometry)
+    plan = _plan(layout, examples.text_offsets, examples.example_offsets, geometry)
     kept = np.flatnonzero(plan.outcomes == KEPT)
     tokens = np.full((len(kept), geometry.seq_len), special.pad, examples.ids.dtype)
     regions = np.zeros(tokens.shape, np.uint8)
@@ -112,6 +112,17 @@ def encode(
     )
     statistics = _statistics(layout, examples, geometry, plan, regions)
     return Windows(tokens, regions, plan.outcomes, statistics)
+
+
+def outcomes(
+    layout: Layout, text_offsets: np.ndarray, example_offsets: np.ndarray, geometry: Geometry
+) -> np.ndarray:
+    """What `encode` would make of examples, by their lengths; uint8 [n_examples].
+
+    Args:
+      text_offsets, example_offsets: as in `ExampleIds`.
+    """
+    return _plan(layout, text_offsets, example_offsets, geometry).outcomes
 
 
 def _check(
@@ -145,9 +156,11 @@ class _Plan(NamedTuple):
     outcomes: np.ndarray
 
 
-def _plan(layout: Layout, examples: ExampleIds, geometry: Geometry) -> _Plan:
-    n_ids = np.diff(examples.text_offsets)
-    prompts, answers = examples.example_offsets[:-1], examples.example_offsets[1:] - 1
+def _plan(
+    layout: Layout, text_offsets: np.ndarray, example_offsets: np.ndarray, geometry: Geometry
+) -> _Plan:
+    n_ids = np.diff(text_offsets)
+    prompts, answers = example_offsets[:-1], example_offsets[1:] - 1
     rooms = n_ids + _THOUGHT_MARKS
     full = np.zeros(len(n_ids), np.int64)
     last = np.full(len(n_ids), -1, np.int64)
@@ -163,10 +176,10 @@ def _plan(layout: Layout, examples: ExampleIds, geometry: Geometry) -> _Plan:
     unit = 1 if layout == "flat" else geometry.block
     rooms[prompts] = _whole(n_ids[prompts] + _PROMPT_MARKS, unit)
     rooms[answers] = _whole(n_ids[answers] + _ANSWER_MARKS, unit)
-    outcomes = np.zeros(len(examples), np.uint8)
-    outcomes[_sums(rooms, examples.example_offsets) > geometry.seq_len] = TOO_LONG
+    outcomes = np.zeros(len(prompts), np.uint8)
+    outcomes[_sums(rooms, example_offsets) > geometry.seq_len] = TOO_LONG
     if layout == "slotted":
-        slots = _sums(full + (last >= 0), examples.example_offsets)
+        slots = _sums(full + (last >= 0), example_offsets)
         outcomes[slots > geometry.max_slots] = TOO_MANY_SLOTS
     return _Plan(rooms, full, last, outcomes)
 

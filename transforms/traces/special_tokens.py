@@ -23,15 +23,16 @@ def size_name(size: int) -> str:
     return f"<size_{size}>"
 
 
-def special_names(sizes: Sequence[int], names: Mapping[str, str] | None = None) -> list[str]:
-    """The names of all special tokens, in the order in which a new tokenizer numbers them.
+def special_names(sizes: Sequence[int], names: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The names of all special tokens by role, as a new tokenizer numbers them.
+
+    The role of a size token is its size.
 
     Args:
       sizes: of adaptive's blocks; none where adaptive is not wanted.
       names: by role, those that differ from `DEFAULT_NAMES`.
     """
-    chosen = DEFAULT_NAMES | dict(names or {})
-    return [*(chosen[role] for role in DEFAULT_NAMES), *map(size_name, sizes)]
+    return DEFAULT_NAMES | dict(names or {}) | {str(size): size_name(size) for size in sizes}
 
 
 @dataclass(frozen=True)
@@ -69,31 +70,10 @@ class SpecialTokens:
             )
 
     @classmethod
-    def from_vocabulary(
-        cls,
-        vocabulary: Mapping[str, int],
-        sizes: Sequence[int],
-        names: Mapping[str, str] | None = None,
-    ) -> "SpecialTokens":
-        """Looks the special tokens up.
-
-        Args:
-          vocabulary: ids by token, added tokens included.
-          sizes, names: as `special_names` takes them.
-
-        Raises:
-          TokenizerError: the vocabulary lacks some; names them all.
-        """
-        wanted = special_names(sizes, names)
-        lacking = [name for name in wanted if name not in vocabulary]
-        if lacking:
-            raise TokenizerError(
-                f"the tokenizer lacks the special tokens {', '.join(lacking)}: add them to it, "
-                "name others that it has, or leave the file out to train one"
-            )
-        ids = [vocabulary[name] for name in wanted]
-        by_role = dict(zip(DEFAULT_NAMES, ids, strict=False))
-        return cls(**by_role, sizes=tuple(ids[len(by_role) :]))
+    def from_roles(cls, ids: Mapping[str, int]) -> "SpecialTokens":
+        """The special tokens of the roles that `special_names` gives."""
+        sizes = tuple(id_ for role, id_ in ids.items() if role not in DEFAULT_NAMES)
+        return cls(**{role: ids[role] for role in DEFAULT_NAMES}, sizes=sizes)
 
     def ids(self) -> tuple[int, ...]:
         """All of them."""

@@ -1,6 +1,6 @@
 """What the windows of a layout are filled with, counted so that parts can be added up."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -51,6 +51,15 @@ class LayoutStatistics:
             tuple(int((regions == region).sum()) for region in range(len(REGIONS))),
             fill,
         )
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "LayoutStatistics":
+        """What `dataclasses.asdict` made plain, also by way of JSON."""
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in plain.items()
+        }
+        return cls(**given)
 
     def __add__(self, other: "LayoutStatistics") -> "LayoutStatistics":
         return LayoutStatistics(
