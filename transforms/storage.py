@@ -9,6 +9,7 @@ import glob as globbing
 import io
 import os
 import shutil
+import threading
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from apache_beam.io.filesystems import FileSystems
 
 Buffer = bytes | bytearray | memoryview
+
+# numpy parses a header with `ast`, which in CPython 3.11 may fail in two threads at once, with
+# "SystemError: AST constructor recursion depth mismatch" (python/cpython#106905; seen here).
+_HEADERS = threading.Lock()
 
 
 def is_remote(path: str) -> bool:
@@ -192,9 +197,9 @@ def remove_tree(path: str) -> None:
 
 def load_array(path: str) -> np.ndarray:
     """The array of an npy file; memory-mapped and read-only where the file is local."""
-    if is_remote(path):
-        return np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    file = io.BytesIO(read_bytes(path)) if is_remote(path) else path
+    with _HEADERS:
+        return np.load(file, None if is_remote(path) else "r", allow_pickle=False)
 
 
 def save_array(path: str, array: np.ndarray) -> None:

@@ -48,9 +48,10 @@ def _head(batch: RowBatch, count: int) -> RowBatch:
 
 
 def land_first(pieces: Iterable[Piece], settings: ParseSettings, limit: int) -> Iterator[Piece]:
-    """Lands rows, in the order of the pieces, until `limit` of them have given an example."""
+    """Lands rows, in the order of the files, until `limit` of them have given an example."""
     reading = _UpToLimit(settings, limit)
-    for piece in pieces:
+    # A plan is in order of work; numbers are in order of the files.
+    for piece in sorted(pieces, key=lambda piece: piece.number):
         yield from land_rows(reading.rows(piece), piece, settings.work.root)
         if not reading.left:
             return
