@@ -30,11 +30,15 @@ def print_traces_summary(folder: str, console: Console) -> None:
 
 def layouts_table(manifest: dict[str, Any]) -> Table:
     """Of each layout: examples kept, and dropped by reason; what its tokens are."""
-    table = Table(title="What the layouts hold", title_justify="left", box=SIMPLE_HEAD)
+    table = Table(
+        title="What the layouts hold; fill is of the thoughts",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
     table.add_column("", min_width=max(map(len, manifest["layouts"])))
     reasons = [f"{ledger.DROPPED}:{outcome}" for outcome in OUTCOMES[KEPT + 1 :]]
     titles = [outcome.partition(":")[2].replace("_", " ") for outcome in reasons]
-    for title in ("examples", *titles, "padding", "fill of thoughts"):
+    for title in ("examples", *titles, "padding", "fill"):
         table.add_column(title, justify="right")
     for name, layout in manifest["layouts"].items():
         statistics = layout["statistics"]
