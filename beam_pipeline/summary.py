@@ -36,10 +36,17 @@ def print_summary(folder: str, console: Console) -> None:
     console.print(ledger_table(manifest))
     console.print(mix_table(manifest))
     print_damage(manifest, console)
-    for name, split in manifest["splits"].items():
+    print_shards(folder, manifest["splits"], manifest["seq_len"], console)
+
+
+def print_shards(
+    folder: str, parts: dict[str, dict[str, Any]], seq_len: int, console: Console
+) -> None:
+    """Prints where the shards of each part are, by its path below the folder."""
+    for name, part in parts.items():
         console.print(
-            f"{name}: {split['n_shards']} shards, {split['n_sequences']:,} windows of "
-            f"{manifest['seq_len']} in {folder}/{name}",
+            f"{name}: {part['n_shards']} shards, {part['n_sequences']:,} windows of "
+            f"{seq_len} in {folder}/{name}",
             highlight=False,
             soft_wrap=True,
         )

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from beam_pipeline.finished import read_manifest
-from beam_pipeline.summary import ledger_table, print_damage
+from beam_pipeline.summary import ledger_table, print_damage, print_shards
 from transforms import ledger
 from transforms.traces.layouts import KEPT, OUTCOMES
 
@@ -19,13 +19,7 @@ def print_traces_summary(folder: str, console: Console) -> None:
     console.print(layouts_table(manifest))
     console.print(blocks_table(manifest))
     print_damage(manifest, console)
-    for name, layout in manifest["layouts"].items():
-        console.print(
-            f"{name}: {layout['n_shards']} shards, {layout['n_sequences']:,} windows of "
-            f"{manifest['seq_len']} in {folder}/{name}",
-            highlight=False,
-            soft_wrap=True,
-        )
+    print_shards(folder, manifest["layouts"], manifest["seq_len"], console)
 
 
 def layouts_table(manifest: dict[str, Any]) -> Table:
