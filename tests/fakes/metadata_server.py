@@ -15,7 +15,7 @@ _ACCOUNT = {"email": "worker@example.com", "aliases": ["default"], "scopes": ["c
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:  # noqa: N802 (the name is http.server's)
+    def do_GET(self) -> None:
         if "/token" in self.path:
             body = orjson.dumps(_TOKEN)
         elif "/service-accounts/" in self.path:
