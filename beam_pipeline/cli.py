@@ -92,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    from beam_pipeline.recipe import Recipe, find, load
+    from beam_pipeline.specs import tokenizer_spec
+    from transforms.tokenizers.ahead import prepare_ahead
+
+    # What is wrong with a recipe is told before Beam is imported, which takes a second.
+    path = find(arguments.recipe)
+    prepare_ahead(tokenizer_spec(load(path, Recipe), path))
     with importing():
         from beam_pipeline.run import build_corpus
 
@@ -118,7 +125,7 @@ def _show(arguments: argparse.Namespace, _: list[str]) -> int:
 
 def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
     from beam_pipeline import recipe as recipes
-    from beam_pipeline.launch import source_spec
+    from beam_pipeline.specs import source_spec
     from beam_pipeline.train_tokenizer import train_from_sources
     from transforms.readers import planning
 

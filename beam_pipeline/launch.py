@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from beam_pipeline import recipe as recipes
 from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
-from beam_pipeline.recipe import Input, Recipe, Source
+from beam_pipeline.recipe import Recipe, Source
+from beam_pipeline.specs import source_spec, tokenizer_spec
 from beam_pipeline.started import check_output, check_work, started, started_work, take
 from transforms import quality, readers, storage
 from transforms.budget import BudgetSettings
@@ -19,12 +20,12 @@ from transforms.land import plan_work, write_pieces
 from transforms.near_dedup import NearDedupSettings
 from transforms.readers import planning
 from transforms.readers.planning import Plan
-from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+from transforms.readers.spec import SourceSpec
 from transforms.scan import ScanSettings
 from transforms.tokenize import SPLITS, TokenizeSettings
-from transforms.tokenizers.prepare import prepare
+from transforms.tokenizers.ahead import prepared
 from transforms.tokenizers.settle import settle
-from transforms.tokenizers.spec import PreparedTokenizer, TokenizerSpec
+from transforms.tokenizers.spec import PreparedTokenizer
 from transforms.work import WorkFolder
 from transforms.write import WriteSettings
 
@@ -96,7 +97,7 @@ def launch(
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     if offline:
         specs = [planning.offline(spec) for spec in specs]
-    tokenizer, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path, backend))
+    tokenizer, tokenizer_json = prepared(tokenizer_spec(recipe, recipe_path))
     plans = plan_sources(specs, piece_bytes)
     specs = [planned.spec for planned in plans]
     work = WorkFolder(work_root(output, work_dir), resume)
@@ -119,50 +120,6 @@ def launch(
         output,
         offline,
         _remarks(recipe, plans, reason),
-    )
-
-
-def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
-    """A recipe's source, as the readers see it."""
-    given: FilesInput | HubInput | SyntheticInput
-    if source.synthetic is not None:
-        given = SyntheticInput(source.synthetic.documents)
-    else:
-        given = input_of(source, recipe_path)
-    return SourceSpec(
-        name=source.name,
-        domain=source.domain,
-        input=given,
-        text_column=source.text_column,
-        id_column=source.id_column,
-        read_fraction=source.read_fraction,
-        max_doc_bytes=recipe.max_doc_bytes,
-        on_bad_file=recipe.on_bad_file,
-    )
-
-
-def input_of(source: Input, recipe_path: str) -> FilesInput | HubInput:
-    """Files or a hub dataset of a recipe, as the readers see them."""
-    if source.files is not None:
-        return FilesInput(tuple(recipes.beside(recipe_path, path) for path in source.files))
-    hub = source.huggingface
-    assert hub is not None
-    local = recipes.beside(recipe_path, hub.repo)
-    return HubInput(**{**hub.model_dump(), "repo": local if os.path.isdir(local) else hub.repo})
-
-
-def tokenizer_spec(recipe: Recipe, recipe_path: str, backend: str) -> TokenizerSpec:
-    """A recipe's tokenizer, as `prepare` takes it."""
-    asked = recipe.tokenizer
-    if asked == "bytes":
-        return TokenizerSpec("bytes")
-    kind, location = (
-        ("file", recipes.beside(recipe_path, asked.file))
-        if asked.file is not None
-        else ("huggingface", asked.huggingface)
-    )
-    return TokenizerSpec(
-        kind, location, asked.bos, asked.eos, asked.pad, asked.add_missing, asked.dtype, backend
     )
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -20,6 +20,7 @@ from rich.console import Console
 
 from beam_pipeline import corpus, traces
 from beam_pipeline.launch import launch
+from beam_pipeline.lean_beam import lean
 from beam_pipeline.options import CorpusOptions
 from beam_pipeline.summary import print_summary
 from beam_pipeline.traces_launch import launch_traces
@@ -28,7 +29,10 @@ from transforms import errors
 from transforms.errors import CorpusError
 
 # `DirectRunner` would try to download another runner first, and use it if it can.
-LOCAL_RUNNER = "apache_beam.runners.portability.fn_api_runner.fn_runner.FnApiRunner"
+LOCAL_RUNNER = "beam_pipeline.local_runner.LocalRunner"
+
+
+_View = TypeVar("_View", bound=PipelineOptions)
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     Raises:
       CorpusError: an option that neither has.
     """
-    known = PipelineOptions(list(argv))
+    known = _Options(list(argv))
     try:
         unknown = _unknown_options(known)
     except SystemExit as error:
@@ -144,7 +148,7 @@ def run(launched: Any, options: PipelineOptions, job: Job = CORPUS) -> bool:
     Raises:
       CorpusError: a worker met a mistake that the user can mend.
     """
-    with _errors_held() as held:
+    with _errors_held() as held, lean() if _in_process(options) else contextlib.nullcontext():
         try:
             pipeline = beam.Pipeline(options=options)
             job.build(pipeline, launched)
@@ -159,6 +163,31 @@ def run(launched: Any, options: PipelineOptions, job: Job = CORPUS) -> bool:
     return bool(getattr(result, "has_job", True))
 
 
+class _Options(PipelineOptions):
+    """Options that make each view of themselves once.
+
+    Views share their values. Beam asks for one at every transform, and makes a parser each time:
+    more than half of what it takes to build a graph.
+    """
+
+    def __init__(self, flags: list[str]) -> None:
+        super().__init__(flags)
+        # Other attributes would be taken for options.
+        object.__setattr__(self, "_views", {})
+
+    def view_as(self, cls: type[_View]) -> _View:
+        if cls not in self._views:
+            self._views[cls] = super().view_as(cls)
+        return self._views[cls]
+
+
+def _in_process(options: PipelineOptions) -> bool:
+    return (
+        options.view_as(StandardOptions).runner == LOCAL_RUNNER
+        and options.view_as(DirectOptions).direct_running_mode == "in_memory"
+    )
+
+
 class _HeldErrors(logging.Handler):
     """Holds back what Beam logs of an error until it is known whether the user can mend it."""
 
@@ -167,7 +196,7 @@ class _HeldErrors(logging.Handler):
         self._held: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Beam warns that several in-memory workers have no effect; they run in threads (measured).
+        # Beam warns that several in-memory workers have no effect; ours run in threads.
         if record.levelno >= logging.ERROR:
             self._held.append(record)
         elif "direct_num_workers" not in record.getMessage():

@@ -9,7 +9,6 @@ import orjson
 from beam_pipeline import recipe as recipes
 from beam_pipeline.launch import (
     first_texts,
-    input_of,
     partitions_of,
     sample_of,
     skipped_in,
@@ -17,6 +16,7 @@ from beam_pipeline.launch import (
     write_plan,
 )
 from beam_pipeline.manifest import TOKENIZER, versions
+from beam_pipeline.specs import input_of
 from beam_pipeline.started import check_output, check_work, started, started_work, take
 from beam_pipeline.traces_manifest import TracesFacts
 from beam_pipeline.traces_recipe import TracesRecipe

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from beam_pipeline import recipe as recipes
-from beam_pipeline.launch import plan_sources, source_spec, tokenizer_spec
+from beam_pipeline.launch import plan_sources
 from beam_pipeline.recipe import Recipe
+from beam_pipeline.specs import source_spec, tokenizer_spec
 from benchmarks.records import Floor, Floors
 from transforms import keys, quality, readers, storage
 from transforms.documents import Piece, RowBatch, TextBatch
@@ -123,7 +124,7 @@ def _keying(passed: Texts, recipe: Recipe, clock: Clock) -> Iterator[Floor]:
 
 def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> Iterator[Floor]:
     """From texts to a written shard."""
-    prepared, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path, "fastokens"))
+    prepared, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path))
 
     def load() -> FastokensEncoder:
         return FastokensEncoder(prepared, tokenizer_json)

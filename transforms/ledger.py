@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import apache_beam as beam
 
 from transforms.errors import InternalError
+from transforms.readers.spec import TOTAL
 
 READ = "read"
 MALFORMED = "malformed"
@@ -21,9 +22,6 @@ OVER_CAP = "held_out_over_cap"
 OVER_BUDGET = "over_budget"
 TRAIN = "train"
 VAL = "val"
-
-# The row of all sources together, which no source may be called.
-TOTAL = "total"
 
 # Of the traces job.
 DUPLICATE = "duplicate"

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# What the ledger calls all sources together, and no source may be called.
+TOTAL = "total"
+
 
 @dataclass(frozen=True)
 class FilesInput:

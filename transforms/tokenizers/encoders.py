@@ -1,16 +1,14 @@
 """Encoders: from a batch of texts to one flat array of token ids."""
 
-import os
 import threading
 from typing import Protocol
 
-import fastokens
 import numpy as np
-import tokenizers
 
 from transforms.documents import TextBatch
 from transforms.errors import InternalError
 from transforms.tokenizers import fetch
+from transforms.tokenizers.engines import load_fastokens, load_tokenizers
 from transforms.tokenizers.spec import PreparedTokenizer
 
 
@@ -45,11 +43,8 @@ class FastokensEncoder:
     """Encodes with fastokens, outside of the GIL and on the caller's thread."""
 
     def __init__(self, prepared: PreparedTokenizer, tokenizer_json: bytes):
-        # A runner has a bundle for every core already. Threads of fastokens' own would compete with
-        # them: a sixth less text per CPU second, and no more in all.
-        os.environ.setdefault("FASTOKENS_BPE_THREADS", "1")
         self._prepared = prepared
-        self._tokenizer = fastokens.Tokenizer.from_json_str(tokenizer_json.decode())
+        self._tokenizer = load_fastokens(tokenizer_json)
 
     def encode(self, texts: TextBatch) -> tuple[np.ndarray, np.ndarray]:
         """See `Encoder`."""
@@ -65,8 +60,7 @@ class HFEncoder:
 
     def __init__(self, prepared: PreparedTokenizer, tokenizer_json: bytes):
         self._prepared = prepared
-        self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer_json.decode())
-        self._tokenizer.encode_special_tokens = True
+        self._tokenizer = load_tokenizers(tokenizer_json)
 
     def added_tokens(self) -> list[str]:
         """What the tokenizer would take out of a text before the model sees it."""

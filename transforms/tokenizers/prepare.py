@@ -16,6 +16,7 @@ import tokenizers
 
 from transforms.errors import TokenizerError
 from transforms.tokenizers import fetch
+from transforms.tokenizers.engines import load_tokenizers
 from transforms.tokenizers.spec import Dtype, PreparedTokenizer, TokenizerSpec
 
 UINT16_IDS = 1 << 16
@@ -41,7 +42,7 @@ def prepare(spec: TokenizerSpec) -> tuple[PreparedTokenizer, bytes]:
     try:
         description = orjson.loads(original)
         rewritten = orjson.dumps(_rewrite(description))
-        tokenizer = tokenizers.Tokenizer.from_str(rewritten.decode())
+        tokenizer = load_tokenizers(rewritten)
     except Exception as error:  # tokenizers raises nothing narrower
         raise TokenizerError(
             f"tokenizer {name} is not a tokenizer.json that the tokenizers library can load "
@@ -172,7 +173,6 @@ def _check_unreachable(prepared: PreparedTokenizer, tokenizer: tokenizers.Tokeni
     Not matching added tokens does not help where the model spells one: Unigram and WordLevel look
     up whole words such as `<s>` in their vocabulary, and any model does for an ordinary piece.
     """
-    tokenizer.encode_special_tokens = True
     for role, token, id_ in prepared.control():
         spelled = tokenizer.decode([id_], skip_special_tokens=False)
         for text in (token, f"a{token}b", f"a {token} b", spelled):

@@ -6,6 +6,7 @@ from typing import Literal
 
 from transforms import storage
 from transforms.tokenizers.agreement import choose_backend
+from transforms.tokenizers.engines import load_tokenizers
 from transforms.tokenizers.spec import PreparedTokenizer
 
 
@@ -35,4 +36,7 @@ def settle(
     storage.write_whole(path, tokenizer_json)
     prepared = replace(prepared, path=path)
     backend, reason = choose_backend(prepared, sample, asked)
+    if backend != "tokenizers":
+        # What the other is compared with has served.
+        load_tokenizers.cache_clear()
     return replace(prepared, backend=backend), reason

@@ -1,0 +1,171 @@
+"""Beam's runner for one machine, with work that is pulled instead of dealt out.
+
+`FnApiRunner` splits the input of a stage once, into as many bundles as there are workers: one of
+them waits while another has the longer half. Here threads take a few elements at a time until none
+is left. Kernels release the GIL, so this keeps all cores busy.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apache_beam.metrics import monitoring_infos
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+from apache_beam.portability.api import beam_fn_api_pb2, beam_runner_api_pb2
+from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
+
+# Into how many parts the elements of a stage are cut at most.
+MAX_PARTS = 256
+# What a helper waits before it joins in; most stages are done by then.
+_HELP_AFTER_SECONDS = 0.01
+# Parts that are quicker than this are taken several at a time.
+_BUNDLE_SECONDS = 0.03
+
+
+class LocalRunner(fn_runner.FnApiRunner):
+    """Runs a graph in this process, in `--direct_num_workers` threads.
+
+    With another `--direct_running_mode` it is `FnApiRunner` as it comes.
+    """
+
+    _threads = 1
+
+    def run_via_runner_api(
+        self, pipeline_proto: beam_runner_api_pb2.Pipeline, options: PipelineOptions
+    ) -> fn_runner.RunnerResult:
+        """See `PipelineRunner.run_via_runner_api`."""
+        if options.view_as(DirectOptions).direct_running_mode == "in_memory":
+            # One worker in Beam's sense: threads share it, and what it has set up.
+            self._threads, self._num_workers = self._num_workers, 1
+        return super().run_via_runner_api(pipeline_proto, options)
+
+    def _get_bundle_manager(
+        self, bundle_context_manager: execution.BundleContextManager
+    ) -> fn_runner.BundleManager:
+        if self._threads == 1 or bundle_context_manager.stage.is_stateful():
+            return super()._get_bundle_manager(bundle_context_manager)
+        return PulledBundles(
+            bundle_context_manager,
+            self._progress_frequency,
+            cache_token_generator=fn_runner.FnApiRunner.get_cache_token_generator(static=False),
+            threads=self._threads,
+        )
+
+
+class PulledBundles(fn_runner.BundleManager):
+    """Processes the input of a stage in bundles that threads take as they get done."""
+
+    def __init__(self, *args: Any, threads: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._threads = threads
+
+    def process_bundle(
+        self,
+        inputs: Mapping[str, execution.PartitionableBuffer],
+        expected_outputs: fn_runner.DataOutput,
+        fired_timers: Mapping[Any, execution.PartitionableBuffer],
+        expected_output_timers: fn_runner.OutputTimers,
+        dry_run: bool = False,
+    ) -> fn_runner.BundleProcessResult:
+        """See `BundleManager.process_bundle`."""
+        results: list[beam_fn_api_pb2.InstructionResponse] = []
+
+        def process(parts: list[tuple[str, list[bytes]]]) -> None:
+            part: dict[str, list[bytes]] = {name: [] for name in inputs}
+            for name, encoded in parts:
+                part[name] += encoded
+            manager = fn_runner.BundleManager(
+                self.bundle_context_manager,
+                self._progress_frequency,
+                cache_token_generator=self._cache_token_generator,
+            )
+            result, _ = manager.process_bundle(
+                part, expected_outputs, fired_timers, expected_output_timers, dry_run
+            )
+            results.append(result)
+
+        _Crew(process, _parts(inputs), self._threads).work()
+        # One response for all bundles; what they count is summed.
+        return (
+            beam_fn_api_pb2.InstructionResponse(
+                process_bundle=beam_fn_api_pb2.ProcessBundleResponse(
+                    monitoring_infos=monitoring_infos.consolidate(
+                        itertools.chain.from_iterable(
+                            result.process_bundle.monitoring_infos for result in results
+                        )
+                    )
+                )
+            ),
+            [],
+        )
+
+
+def _parts(
+    inputs: Mapping[str, execution.PartitionableBuffer],
+) -> list[tuple[str, list[bytes]]]:
+    return [
+        (name, part)
+        for name, buffer in inputs.items()
+        for part in buffer.partition(MAX_PARTS)
+        if any(part)
+    ]
+
+
+class _Crew:
+    """Threads that take parts from the front of one list, a few at a time."""
+
+    def __init__(
+        self, process: Callable[[list[Any]], None], parts: list[Any], threads: int
+    ) -> None:
+        self._process = process
+        self._parts = parts
+        self._threads = threads
+        self._taken = 0
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._errors: list[BaseException] = []
+
+    def work(self) -> None:
+        """Processes all parts; at least once, with none.
+
+        Raises:
+          BaseException: what the first part that failed raised; the others have come to an end.
+        """
+        helpers = [
+            threading.Thread(target=self._help, daemon=True)
+            for _ in range(min(self._threads, len(self._parts)) - 1)
+        ]
+        for helper in helpers:
+            helper.start()
+        self._pull(self._take(1))
+        self._stop.set()
+        for helper in helpers:
+            helper.join()
+        if self._errors:
+            raise self._errors[0]
+
+    def _help(self) -> None:
+        if not self._stop.wait(_HELP_AFTER_SECONDS):
+            self._pull(self._take(1))
+
+    def _pull(self, parts: list[Any]) -> None:
+        try:
+            while True:
+                started = time.monotonic()
+                self._process(parts)
+                each = (time.monotonic() - started) / max(1, len(parts))
+                parts = self._take(min(2 * len(parts), int(_BUNDLE_SECONDS / max(each, 1e-9))))
+                if not parts or self._errors:
+                    return
+        except BaseException as error:
+            self._errors.append(error)
+
+    def _take(self, wanted: int) -> list[Any]:
+        """The next parts; towards the end fewer than are wanted, to leave some for the others."""
+        with self._lock:
+            left = len(self._parts) - self._taken
+            taken = self._parts[self._taken :][: max(1, min(wanted, -(-left // self._threads)))]
+            self._taken += len(taken)
+            return taken

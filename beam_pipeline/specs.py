@@ -1,0 +1,52 @@
+"""A corpus recipe's sources and tokenizer, as the packages that do the work see them."""
+
+import os
+
+from beam_pipeline import recipe as recipes
+from beam_pipeline.recipe import Input, Recipe, Source
+from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+from transforms.tokenizers.spec import TokenizerSpec
+
+
+def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
+    """A recipe's source, as the readers see it."""
+    given: FilesInput | HubInput | SyntheticInput
+    if source.synthetic is not None:
+        given = SyntheticInput(source.synthetic.documents)
+    else:
+        given = input_of(source, recipe_path)
+    return SourceSpec(
+        name=source.name,
+        domain=source.domain,
+        input=given,
+        text_column=source.text_column,
+        id_column=source.id_column,
+        read_fraction=source.read_fraction,
+        max_doc_bytes=recipe.max_doc_bytes,
+        on_bad_file=recipe.on_bad_file,
+    )
+
+
+def input_of(source: Input, recipe_path: str) -> FilesInput | HubInput:
+    """Files or a hub dataset of a recipe, as the readers see them."""
+    if source.files is not None:
+        return FilesInput(tuple(recipes.beside(recipe_path, path) for path in source.files))
+    hub = source.huggingface
+    assert hub is not None
+    local = recipes.beside(recipe_path, hub.repo)
+    return HubInput(**{**hub.model_dump(), "repo": local if os.path.isdir(local) else hub.repo})
+
+
+def tokenizer_spec(recipe: Recipe, recipe_path: str) -> TokenizerSpec:
+    """A recipe's tokenizer, as `prepare` takes it."""
+    asked = recipe.tokenizer
+    if asked == "bytes":
+        return TokenizerSpec("bytes")
+    kind, location = (
+        ("file", recipes.beside(recipe_path, asked.file))
+        if asked.file is not None
+        else ("huggingface", asked.huggingface)
+    )
+    return TokenizerSpec(
+        kind, location, asked.bos, asked.eos, asked.pad, asked.add_missing, asked.dtype
+    )
