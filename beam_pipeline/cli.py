@@ -98,15 +98,27 @@ def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
 
     # What is wrong with a recipe is told before Beam is imported, which takes a second.
     path = find(arguments.recipe)
-    prepare_ahead(tokenizer_spec(load(path, Recipe), path))
-    with importing():
+    recipe = load(path, Recipe)
+    prepare_ahead(tokenizer_spec(recipe, path))
+    with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
         from beam_pipeline.run import build_corpus
 
     return build_corpus(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
 
 
+def _is_remote(*settings: object) -> bool:
+    """Whether a setting has a path with a scheme, or names a runner."""
+    return any("://" in str(setting) or "--runner" in str(setting) for setting in settings)
+
+
 def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
-    from beam_pipeline.run import build_traces
+    from beam_pipeline.recipe import find, load
+    from beam_pipeline.traces_recipe import TracesRecipe
+
+    path = find(arguments.recipe)
+    recipe = load(path, TracesRecipe)
+    with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
+        from beam_pipeline.run import build_traces
 
     return build_traces(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
 

@@ -57,11 +57,12 @@ def _dofn_specs(dofn: beam.DoFn) -> _DoFnSpecs:
     """Looks for state and timers once a class.
 
     Beam looks at the signatures of all methods of every DoFn some eight times. A function that is
-    wrapped into a DoFn brings a signature of its own.
+    wrapped into a DoFn may bring parameters of its own.
     """
-    if isinstance(dofn, core.CallableWrapperDoFn):
-        return _read_dofn_specs(dofn)
-    return _class_specs(type(dofn))
+    if not isinstance(dofn, core.CallableWrapperDoFn):
+        return _class_specs(type(dofn))
+    # State and timers are declared by defaults.
+    return _read_dofn_specs(dofn) if getattr(dofn._fn, "__defaults__", True) else (set(), set())
 
 
 _LIGHTER: tuple[tuple[Any, str, Any], ...] = (

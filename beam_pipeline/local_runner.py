@@ -156,7 +156,7 @@ class _Crew:
                 started = time.monotonic()
                 self._process(parts)
                 each = (time.monotonic() - started) / max(1, len(parts))
-                parts = self._take(min(2 * len(parts), int(_BUNDLE_SECONDS / max(each, 1e-9))))
+                parts = self._take(min(4 * len(parts), int(_BUNDLE_SECONDS / max(each, 1e-9))))
                 if not parts or self._errors:
                     return
         except BaseException as error:

@@ -7,18 +7,25 @@ import os
 import sys
 from collections.abc import Iterator
 
-# Beam imports these where they are installed, for input and output that no job here has.
-_UNNEEDED = ("google.cloud.bigquery", "google.cloud.pubsub", "pandas")
+# Beam imports these where they are installed, for input and output that no job here has, and numba
+# the last, for linear algebra.
+_UNNEEDED = ("apache_beam.io.gcp.bigquery", "pandas", "scipy")
+# And these for Google Cloud.
+_CLOUD = ("apitools", "google.auth", "google.cloud.storage", "oauth2client")
 
 
 @contextlib.contextmanager
-def importing() -> Iterator[None]:
+def importing(*, cloud: bool = True) -> Iterator[None]:
     """Makes the import of Beam shorter.
 
     The garbage collector is kept off it, as nothing of it is garbage. Modules that Beam can do
     without seem not to be installed meanwhile; what needs one later finds it.
+
+    Args:
+      cloud: whether paths of Google Cloud or a runner there may be met.
     """
-    absent = [name for name in _UNNEEDED if name not in sys.modules]
+    wanted = _UNNEEDED if cloud else _UNNEEDED + _CLOUD
+    absent = [name for name in wanted if name not in sys.modules]
     sys.modules.update(dict.fromkeys(absent))
     gc.disable()
     try:
