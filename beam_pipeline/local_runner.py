@@ -8,13 +8,14 @@ is left. Kernels release the GIL, so this keeps all cores busy.
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from apache_beam.metrics import monitoring_infos
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 from apache_beam.portability.api import beam_fn_api_pb2, beam_runner_api_pb2
 from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
+from apache_beam.runners.portability.fn_api_runner.worker_handlers import WorkerHandler
 
 # Into how many parts the elements of a stage are cut at most.
 MAX_PARTS = 256
@@ -30,36 +31,45 @@ class LocalRunner(fn_runner.FnApiRunner):
     With another `--direct_running_mode` it is `FnApiRunner` as it comes.
     """
 
-    _threads = 1
+    _in_memory = False
 
     def run_via_runner_api(
         self, pipeline_proto: beam_runner_api_pb2.Pipeline, options: PipelineOptions
     ) -> fn_runner.RunnerResult:
         """See `PipelineRunner.run_via_runner_api`."""
-        if options.view_as(DirectOptions).direct_running_mode == "in_memory":
-            # One worker in Beam's sense: threads share it, and what it has set up.
-            self._threads, self._num_workers = self._num_workers, 1
+        self._in_memory = options.view_as(DirectOptions).direct_running_mode == "in_memory"
         return super().run_via_runner_api(pipeline_proto, options)
 
     def _get_bundle_manager(
         self, bundle_context_manager: execution.BundleContextManager
     ) -> fn_runner.BundleManager:
-        if self._threads == 1 or bundle_context_manager.stage.is_stateful():
-            return super()._get_bundle_manager(bundle_context_manager)
-        return PulledBundles(
-            bundle_context_manager,
-            self._progress_frequency,
-            cache_token_generator=fn_runner.FnApiRunner.get_cache_token_generator(static=False),
-            threads=self._threads,
-        )
+        given = super()._get_bundle_manager(bundle_context_manager)
+        if self._in_memory and isinstance(given, fn_runner.ParallelBundleManager):
+            return PulledBundles(
+                bundle_context_manager,
+                self._progress_frequency,
+                cache_token_generator=given._cache_token_generator,
+            )
+        return given
+
+
+class _OneWorker:
+    """The context of a stage, with one of its workers.
+
+    A worker must not have two bundles at once: the list through which its data go drops what one
+    thread appends while another reads.
+    """
+
+    def __init__(self, context: execution.BundleContextManager, worker: WorkerHandler) -> None:
+        self._context = context
+        self.worker_handlers = [worker]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
 
 
 class PulledBundles(fn_runner.BundleManager):
-    """Processes the input of a stage in bundles that threads take as they get done."""
-
-    def __init__(self, *args: Any, threads: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._threads = threads
+    """Processes the input of a stage in bundles that workers take as they get done."""
 
     def process_bundle(
         self,
@@ -70,14 +80,15 @@ class PulledBundles(fn_runner.BundleManager):
         dry_run: bool = False,
     ) -> fn_runner.BundleProcessResult:
         """See `BundleManager.process_bundle`."""
+        context = self.bundle_context_manager
         results: list[beam_fn_api_pb2.InstructionResponse] = []
 
-        def process(parts: list[tuple[str, list[bytes]]]) -> None:
+        def process(parts: list[_Part], worker: WorkerHandler) -> None:
             part: dict[str, list[bytes]] = {name: [] for name in inputs}
             for name, encoded in parts:
                 part[name] += encoded
             manager = fn_runner.BundleManager(
-                self.bundle_context_manager,
+                _OneWorker(context, worker),
                 self._progress_frequency,
                 cache_token_generator=self._cache_token_generator,
             )
@@ -86,7 +97,7 @@ class PulledBundles(fn_runner.BundleManager):
             )
             results.append(result)
 
-        _Crew(process, _parts(inputs), self._threads).work()
+        _Crew(process, _parts(inputs), context.worker_handlers).work()
         # One response for all bundles; what they count is summed.
         return (
             beam_fn_api_pb2.InstructionResponse(
@@ -102,9 +113,11 @@ class PulledBundles(fn_runner.BundleManager):
         )
 
 
-def _parts(
-    inputs: Mapping[str, execution.PartitionableBuffer],
-) -> list[tuple[str, list[bytes]]]:
+# The name of an input, and encoded elements of it.
+_Part = tuple[str, list[bytes]]
+
+
+def _parts(inputs: Mapping[str, execution.PartitionableBuffer]) -> list[_Part]:
     return [
         (name, part)
         for name, buffer in inputs.items()
@@ -114,14 +127,17 @@ def _parts(
 
 
 class _Crew:
-    """Threads that take parts from the front of one list, a few at a time."""
+    """Workers that take parts from the front of one list, a few at a time, each in a thread."""
 
     def __init__(
-        self, process: Callable[[list[Any]], None], parts: list[Any], threads: int
+        self,
+        process: Callable[[list[_Part], WorkerHandler], None],
+        parts: list[_Part],
+        workers: Sequence[WorkerHandler],
     ) -> None:
         self._process = process
         self._parts = parts
-        self._threads = threads
+        self._workers = workers
         self._taken = 0
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -134,27 +150,27 @@ class _Crew:
           BaseException: what the first part that failed raised; the others have come to an end.
         """
         helpers = [
-            threading.Thread(target=self._help, daemon=True)
-            for _ in range(min(self._threads, len(self._parts)) - 1)
+            threading.Thread(target=self._help, args=(worker,), daemon=True)
+            for worker in self._workers[1 : len(self._parts)]
         ]
         for helper in helpers:
             helper.start()
-        self._pull(self._take(1))
+        self._pull(self._workers[0], self._take(1))
         self._stop.set()
         for helper in helpers:
             helper.join()
         if self._errors:
             raise self._errors[0]
 
-    def _help(self) -> None:
-        if not self._stop.wait(_HELP_AFTER_SECONDS):
-            self._pull(self._take(1))
+    def _help(self, worker: WorkerHandler) -> None:
+        if not self._stop.wait(_HELP_AFTER_SECONDS) and (parts := self._take(1)):
+            self._pull(worker, parts)
 
-    def _pull(self, parts: list[Any]) -> None:
+    def _pull(self, worker: WorkerHandler, parts: list[_Part]) -> None:
         try:
             while True:
                 started = time.monotonic()
-                self._process(parts)
+                self._process(parts, worker)
                 each = (time.monotonic() - started) / max(1, len(parts))
                 parts = self._take(min(4 * len(parts), int(_BUNDLE_SECONDS / max(each, 1e-9))))
                 if not parts or self._errors:
@@ -162,10 +178,11 @@ class _Crew:
         except BaseException as error:
             self._errors.append(error)
 
-    def _take(self, wanted: int) -> list[Any]:
+    def _take(self, wanted: int) -> list[_Part]:
         """The next parts; towards the end fewer than are wanted, to leave some for the others."""
         with self._lock:
             left = len(self._parts) - self._taken
-            taken = self._parts[self._taken :][: max(1, min(wanted, -(-left // self._threads)))]
+            fair = -(-left // len(self._workers))
+            taken = self._parts[self._taken :][: max(1, min(wanted, fair))]
             self._taken += len(taken)
             return taken

@@ -1,5 +1,6 @@
 """The runner of one machine gives what Beam's does, and leaves Beam as it was."""
 
+import sys
 import threading
 import time
 from collections import Counter
@@ -86,6 +87,35 @@ def test_two_threads_work_on_one_stage() -> None:
     options = PipelineOptions(["--direct_num_workers=2"])
     with beam.Pipeline(LocalRunner(), options) as pipeline:
         _ = pipeline | beam.Create(range(8)) | beam.ParDo(_Meet())
+
+
+class _Slowly(beam.DoFn):
+    """Takes long enough for other threads to join in, and gives and takes in turn with them."""
+
+    def process(self, element: int) -> Iterator[tuple[int, int]]:
+        time.sleep(0.001)
+        yield element % 3, 1
+
+
+def test_bundles_of_several_threads_do_not_take_each_others_elements() -> None:
+    written: list[tuple[int, int]] = []
+    _SINKS.append(written)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        options = PipelineOptions(["--direct_num_workers=8"])
+        with beam.Pipeline(LocalRunner(), options) as pipeline:
+            counted = (
+                pipeline
+                | beam.Create(range(3000))
+                | beam.ParDo(_Slowly())
+                | beam.CombinePerKey(sum)
+            )
+            _ = counted | beam.Map(_keep)
+    finally:
+        sys.setswitchinterval(interval)
+        _SINKS.pop()
+    assert sorted(written) == [(0, 1000), (1, 1000), (2, 1000)]
 
 
 class _FailLate(beam.DoFn):
