@@ -13,23 +13,27 @@ FROM gcr.io/dataflow-templates-base/python311-template-launcher-base:20230622_RC
 FROM python:3.11.14-slim-bookworm AS python
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 
-FROM python AS wheel
+# Wheels are made with the pinned build tools, so that nothing is fetched but what has a hash.
+FROM python AS dependencies
 WORKDIR /source
-COPY requirements/build.txt requirements/
-RUN pip install --no-cache-dir --require-hashes --requirement requirements/build.txt
+COPY requirements/build.txt requirements/image.txt requirements/
+RUN pip install --no-cache-dir --require-hashes --requirement requirements/build.txt \
+    && pip wheel --no-cache-dir --require-hashes --no-deps --no-build-isolation \
+        --wheel-dir /wheels --requirement requirements/image.txt
+
+FROM dependencies AS package
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY transforms transforms
 COPY beam_pipeline beam_pipeline
-RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
+RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /package .
 
 FROM python
 COPY --from=beam /opt/apache/beam /opt/apache/beam
 COPY --from=launcher /opt/google/dataflow/python_template_launcher /opt/google/dataflow/python_template_launcher
-
-COPY requirements/image.txt /tmp/requirements.txt
-RUN pip install --no-cache-dir --require-hashes --requirement /tmp/requirements.txt
-RUN --mount=type=bind,from=wheel,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-deps /wheels/*.whl && pip check
+RUN --mount=type=bind,from=dependencies,source=/wheels,target=/wheels \
+    pip install --no-cache-dir --no-index --no-deps /wheels/*.whl
+RUN --mount=type=bind,from=package,source=/package,target=/package \
+    pip install --no-cache-dir --no-index --no-deps /package/*.whl && pip check
 
 # x86-64-v3 (AVX2, BMI, FMA): Intel since Haswell and AMD since Zen, so every x86 machine family but
 # N1 in zones with older processors. Measured, it is within a tenth of the host's own target and
