@@ -11,7 +11,7 @@ FROM apache/beam_python3.11_sdk:2.77.0 AS beam
 FROM gcr.io/dataflow-templates-base/python311-template-launcher-base:20230622_RC00 AS launcher
 
 FROM python:3.11.14-slim-bookworm AS python
-ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 
 # Wheels are made with the pinned build tools, so that nothing is fetched but what has a hash.
 FROM python AS dependencies
@@ -63,6 +63,6 @@ LABEL org.opencontainers.image.title="corpusbeam" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.revision="${REVISION}"
 
-# There is no USER: Dataflow mounts the folders that the harness writes as root and starts it as the
-# image's user, so with another one workers do not start. Elsewhere `docker run --user` works.
+# There is no USER: by others' reports Dataflow mounts the folders that the harness writes as root
+# and starts it as the image's user, so that with another one workers do not start.
 ENTRYPOINT ["/opt/apache/beam/boot"]
