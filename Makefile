@@ -47,3 +47,15 @@ $(VENV)/datatrove/.installed: benchmarks/datatrove-requirements.txt $(VENV)/.ins
 
 bench: $(VENV)/datatrove/.installed
 	$(BIN)/python -m benchmarks.run $(BENCH_ARGS)
+
+.PHONY: lock
+
+LOCK = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url \
+	--python-version 3.11 --python-platform x86_64-unknown-linux-gnu \
+	--custom-compile-command "make lock" $(LOCK_ARGS)
+
+# What the image installs, for its Python and its platform.
+lock: $(VENV)/.installed
+	$(BIN)/pip install -qq uv
+	$(LOCK) pyproject.toml --output-file requirements/image.txt
+	$(LOCK) requirements/build.in --output-file requirements/build.txt

@@ -7,11 +7,19 @@ from apache_beam.options.pipeline_options import PipelineOptions
 PIECE_BYTES = 4 << 20
 
 
+def _switch(text: str) -> bool:
+    """A template gives every parameter a value, switches too."""
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
 class CorpusOptions(PipelineOptions):
     """Options of the corpus job."""
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        switch = {"type": _switch, "nargs": "?", "const": True, "default": False}
         group = parser.add_argument_group("corpus")
         group.add_argument("--recipe", help="a recipe's file, or the name of a shipped one")
         group.add_argument("--output", help="folder for the corpus, local or gs://")
@@ -21,14 +29,12 @@ class CorpusOptions(PipelineOptions):
         )
         group.add_argument(
             "--resume",
-            action="store_true",
-            default=False,
+            **switch,
             help="go on with the work that a run with the same arguments left when it was killed",
         )
         group.add_argument(
             "--offline",
-            action="store_true",
-            default=False,
+            **switch,
             help="replace every hub source by generated documents, and record it",
         )
         group.add_argument(
