@@ -51,14 +51,26 @@ class Corpusbeam:
         return Outcome(manifest["n_documents"], manifest["n_document_tokens"])
 
 
+@dataclass(frozen=True)
 class Sequential:
-    """The plain program in `benchmarks.sequential`."""
+    """The plain program in `benchmarks.sequential`.
 
-    name = "sequential"
+    Attributes:
+      one_thread: `tokenizers` encodes in one thread, as all the rest of the program runs.
+    """
+
+    one_thread: bool = False
+
+    @property
+    def name(self) -> str:
+        """See `Contender`."""
+        return "sequential, 1 thread" if self.one_thread else "sequential"
 
     def command(self, given: Input, output: Path, cores: int) -> list[str]:
         """See `Contender`."""
-        return [sys.executable, "-m", "benchmarks.sequential", str(given.recipe), str(output)]
+        threads = ["env", "TOKENIZERS_PARALLELISM=false"] if self.one_thread else []
+        program = [sys.executable, "-m", "benchmarks.sequential"]
+        return [*threads, *program, str(given.recipe), str(output)]
 
     def outcome(self, output: Path, log: Path) -> Outcome:
         """See `Contender`."""

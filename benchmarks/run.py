@@ -114,8 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--peers",
         nargs="*",
-        choices=("sequential", "datatrove"),
-        default=["sequential", "datatrove"],
+        choices=("sequential", "sequential-1-thread", "datatrove"),
+        default=["sequential", "sequential-1-thread", "datatrove"],
     )
     parser.add_argument(
         "--datatrove-python",
@@ -135,6 +135,7 @@ def _schedule(
     """Who runs on what, in order."""
     everyone: dict[str, Contender] = {
         "sequential": Sequential(),
+        "sequential-1-thread": Sequential(one_thread=True),
         "datatrove": Datatrove(arguments.datatrove_python),
     }
     for given in inputs:
@@ -175,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             run = run_once(contender, given, arguments.cores)
         runs.append(run)
         console.print(
-            f"{run.input:>24} {run.contender:<12} {run.wall:8.1f} s {run.cpu:8.1f} CPU s "
+            f"{run.input:>24} {run.contender:<20} {run.wall:8.1f} s {run.cpu:8.1f} CPU s "
             f"{run.rss / 1e6:8,.0f} MB",
             highlight=False,
         )
