@@ -1,6 +1,7 @@
 """The commands. What a command needs is imported when it runs, so that help comes at once."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -19,6 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       0; 1 if a check found something wrong; 2 for a mistake in what was asked for.
     """
+    # google-auth otherwise looks three times, a few seconds each, for a server that only machines on
+    # Google Cloud have; it reads this when it is imported, also in worker processes.
+    os.environ.setdefault("GCE_METADATA_DETECT_RETRIES", "1")
     parser = _parser()
     arguments, beam_options = parser.parse_known_args(argv)
     if beam_options and not arguments.takes_beam_options:

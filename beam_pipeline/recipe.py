@@ -327,9 +327,7 @@ def load(path: str, kind: type[AnyRecipe]) -> AnyRecipe:
 
 def beside(recipe_path: str, path: str) -> str:
     """A path written in a recipe: relative ones start at the recipe's folder."""
-    if storage.is_remote(path) or Path(path).is_absolute():
-        return path
-    return storage.join(storage.parent(recipe_path), path)
+    return storage.relative_to(storage.parent(recipe_path), path)
 
 
 def _first_mistake(error: ValidationError, raw: dict[str, Any], kind: type[JobRecipe]) -> str:

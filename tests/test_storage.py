@@ -3,10 +3,9 @@ import os
 
 import numpy as np
 import pytest
-from apache_beam.io.filesystem import CompressionTypes, FileMetadata
-from apache_beam.io.filesystems import FileSystems
 
 from transforms import storage
+from transforms.errors import StorageError
 
 
 def failing():
@@ -86,87 +85,16 @@ def test_names() -> None:
     assert not storage.is_remote("/local/x")
 
 
-class Objects:
-    """An object store with the few calls that storage makes of Beam's FileSystems."""
-
-    def __init__(self, monkeypatch) -> None:
-        self.held: dict[str, bytes] = {}
-        self.fail_writes = False
-        for name in ("create", "open", "match", "delete", "exists"):
-            monkeypatch.setattr(FileSystems, name, getattr(self, name))
-
-    def create(self, path, compression_type):
-        import io
-
-        assert compression_type == CompressionTypes.UNCOMPRESSED
-        store = self
-
-        class Writer(io.BytesIO):
-            def write(self, data):
-                if store.fail_writes and self.tell():
-                    raise OSError("connection lost")
-                return super().write(data)
-
-            def close(self):
-                if not self.closed:
-                    store.held[path] = self.getvalue()
-                super().close()
-
-        return Writer()
-
-    def open(self, path, compression_type):
-        import io
-
-        assert compression_type == CompressionTypes.UNCOMPRESSED
-        return io.BytesIO(self.held[path])
-
-    def match(self, patterns):
-        from fnmatch import fnmatch
-        from types import SimpleNamespace
-
-        found = [
-            FileMetadata(path, len(data))
-            for path, data in reversed(sorted(self.held.items()))
-            if fnmatch(path, patterns[0])
-        ]
-        return [SimpleNamespace(metadata_list=found)]
-
-    def delete(self, paths):
-        for path in paths:
-            del self.held[path]
-
-    def exists(self, path):
-        return path in self.held
+def test_paths_in_a_recipe_start_at_its_folder() -> None:
+    assert storage.relative_to("gs://bucket/recipes", "in/*.gz") == "gs://bucket/recipes/in/*.gz"
+    assert storage.relative_to("gs://bucket/recipes", "../in/a") == "gs://bucket/in/a"
+    assert storage.relative_to("gs://bucket/recipes", "gs://other/a") == "gs://other/a"
+    assert storage.relative_to("gs://bucket/recipes", "/here/a") == "/here/a"
+    assert storage.relative_to("recipes", "../in/a") == "recipes/../in/a"
 
 
-def test_remote_objects(monkeypatch) -> None:
-    store = Objects(monkeypatch)
-    path = "gs://bucket/folder/a.gz"
-    storage.write_whole(path, [b"ab", b"cd"])
-    storage.save_array("gs://bucket/folder/b.npy", np.arange(3))
-    assert storage.read_range(path, 1, 3) == b"bc"
-    assert storage.size(path) == 4
-    assert storage.load_array("gs://bucket/folder/b.npy").tolist() == [0, 1, 2]
-    assert [name for name, _ in storage.expand("gs://bucket/folder/*")] == sorted(store.held)
-    storage.remove_tree("gs://bucket/folder")
-    assert store.held == {}
-    assert not storage.exists(path)
-    with pytest.raises(FileNotFoundError):
-        storage.size(path)
-
-
-@pytest.mark.parametrize("where", ["data", "network"])
-def test_a_failed_remote_write_leaves_nothing_new(where: str, monkeypatch) -> None:
-    store = Objects(monkeypatch)
-    store.fail_writes = where == "network"
-    with pytest.raises((RuntimeError, OSError), match="lost"):
-        storage.write_whole("gs://b/a", failing() if where == "data" else [b"half", b"rest"])
-    assert store.held == {}
-
-
-def test_data_that_fail_leave_the_remote_object_that_was_there(monkeypatch) -> None:
-    store = Objects(monkeypatch)
-    storage.write_whole("gs://b/a", b"old")
-    with pytest.raises(RuntimeError, match="lost"):
-        storage.write_whole("gs://b/a", failing())
-    assert store.held == {"gs://b/a": b"old"}
+@pytest.mark.parametrize("path", ["gss://bucket/x", "s3://bucket/x", "gs:/bucket/x"])
+def test_a_mistyped_scheme_is_no_local_path(path: str) -> None:
+    for use in (storage.exists, storage.expand, storage.read_bytes, storage.remove_tree):
+        with pytest.raises(StorageError, match="neither a local path nor on Google Cloud Storage"):
+            use(path)

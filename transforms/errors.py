@@ -20,6 +20,10 @@ class DamagedFileError(CorpusError):
     """An input file is truncated, fails its checksum or is of no known format."""
 
 
+class StorageError(CorpusError):
+    """A path on Google Cloud Storage cannot be used: no bucket, permission, credentials, answer."""
+
+
 class TokenizerError(CorpusError):
     """The tokenizer cannot serve this recipe."""
 

@@ -1,24 +1,25 @@
-"""The only place that touches files: local paths, and `scheme://` ones through Beam's FileSystems.
+"""The only place that touches files: local paths here, `gs://` ones in `transforms.objects`.
 
-Bytes are never decompressed or otherwise changed on the way. Beam is imported at the first use of
-a remote path, so that local work does not pay for it.
+Bytes are never decompressed or otherwise changed on the way.
 """
 
 import contextlib
 import glob as globbing
 import io
 import os
+import posixpath
+import re
 import shutil
 import threading
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from apache_beam.io.filesystems import FileSystems
+from transforms import objects
+from transforms.errors import StorageError
 
 Buffer = bytes | bytearray | memoryview
 
@@ -26,10 +27,22 @@ Buffer = bytes | bytearray | memoryview
 # "SystemError: AST constructor recursion depth mismatch" (python/cpython#106905; seen here).
 _HEADERS = threading.Lock()
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
 
 def is_remote(path: str) -> bool:
-    """Whether the path has a scheme, such as `gs://`."""
-    return "://" in path
+    """Whether the path is on Google Cloud Storage.
+
+    Raises:
+      StorageError: it has another scheme.
+    """
+    if path.startswith(objects.SCHEME):
+        return True
+    if _SCHEME.match(path):
+        raise StorageError(
+            f"{path} is neither a local path nor on Google Cloud Storage (gs://bucket/name)"
+        )
+    return False
 
 
 def join(folder: str, *parts: str) -> str:
@@ -37,6 +50,17 @@ def join(folder: str, *parts: str) -> str:
     if is_remote(folder):
         return "/".join([folder.rstrip("/"), *parts])
     return os.path.join(folder, *parts)
+
+
+def relative_to(folder: str, path: str) -> str:
+    """A path that starts at a folder, unless it is absolute or on Google Cloud Storage."""
+    if is_remote(path) or os.path.isabs(path):
+        return path
+    if is_remote(folder):
+        # To a bucket `..` is a name like any other.
+        place = join(folder, path).removeprefix(objects.SCHEME)
+        return objects.SCHEME + posixpath.normpath(place)
+    return join(folder, path)
 
 
 def parent(path: str) -> str:
@@ -49,23 +73,21 @@ def parent(path: str) -> str:
 def exists(path: str) -> bool:
     """Whether there is a file (or, locally, a folder) of this name."""
     if is_remote(path):
-        return _filesystems().exists(path)
+        return objects.exists(path)
     return os.path.exists(path)
 
 
 def size(path: str) -> int:
     """Bytes of a file; raises FileNotFoundError where there is none."""
     if is_remote(path):
-        if not exists(path):
-            raise FileNotFoundError(path)
-        return _filesystems().match([path])[0].metadata_list[0].size_in_bytes
+        return objects.size(path)
     return os.path.getsize(path)
 
 
 def fingerprint(path: str) -> str:
     """What changes when a file does: size and time of change, or an object's checksum."""
     if is_remote(path):
-        return _filesystems().checksum(path)
+        return objects.fingerprint(path)
     found = os.stat(path)
     return f"{found.st_size} bytes, changed at {found.st_mtime_ns}"
 
@@ -76,8 +98,7 @@ def expand(glob: str) -> list[tuple[str, int]]:
     A path that names a file is taken as it stands, brackets and all.
     """
     if is_remote(glob):
-        found = _filesystems().match([glob])[0].metadata_list
-        return sorted((entry.path, entry.size_in_bytes) for entry in found)
+        return objects.expand(glob)
     paths = [glob] if os.path.isfile(glob) else globbing.glob(glob, recursive=True)
     return sorted((path, os.path.getsize(path)) for path in set(paths) if os.path.isfile(path))
 
@@ -85,9 +106,7 @@ def expand(glob: str) -> list[tuple[str, int]]:
 def open_read(path: str) -> BinaryIO:
     """The file's raw bytes, seekable."""
     if is_remote(path):
-        from apache_beam.io.filesystem import CompressionTypes
-
-        return _filesystems().open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+        return objects.open_read(path)
     return open(path, "rb")
 
 
@@ -99,6 +118,8 @@ def read_bytes(path: str) -> bytes:
 
 def read_range(path: str, start: int, stop: int) -> bytes:
     """Bytes `start` to `stop` of a file; fewer where the file ends before."""
+    if is_remote(path):
+        return objects.read_range(path, start, stop)
     with open_read(path) as file:
         file.seek(start)
         return file.read(stop - start)
@@ -127,7 +148,7 @@ def write_whole(path: str, data: Buffer | Iterable[Buffer]) -> None:
     """
     parts = [data] if isinstance(data, (bytes, bytearray, memoryview)) else data
     if is_remote(path):
-        _write_remote(path, parts)
+        objects.write(path, parts)
     else:
         _write_local(path, parts)
 
@@ -153,43 +174,18 @@ def _write_local(path: str, parts: Iterable[Buffer]) -> None:
         raise
 
 
-def _write_remote(path: str, parts: Iterable[Buffer]) -> None:
-    from apache_beam.io.filesystem import CompressionTypes
-
-    filesystems = _filesystems()
-    # An object store shows an object when its writer is closed, and a dropped writer closes
-    # itself: what `parts` may raise has to be raised before there is a writer.
-    parts = list(parts)
-    file = filesystems.create(path, compression_type=CompressionTypes.UNCOMPRESSED)
-    try:
-        for part in parts:
-            file.write(part)
-        file.close()
-    except BaseException:
-        with contextlib.suppress(Exception):
-            file.close()
-        with contextlib.suppress(Exception):
-            filesystems.delete([path])
-        raise
-
-
 def remove_file(path: str) -> None:
     """Removes a file; nothing happens where there is none."""
-    if not exists(path):
-        return
     if is_remote(path):
-        _filesystems().delete([path])
+        objects.remove(path)
     else:
-        os.remove(path)
+        Path(path).unlink(missing_ok=True)
 
 
 def remove_tree(path: str) -> None:
     """Removes a folder and all in it; nothing happens where there is none."""
     if is_remote(path):
-        filesystems = _filesystems()
-        found = filesystems.match([join(path, "**")])[0].metadata_list
-        if found:
-            filesystems.delete([entry.path for entry in found])
+        objects.remove_tree(path)
     else:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(path)
@@ -207,9 +203,3 @@ def save_array(path: str, array: np.ndarray) -> None:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     write_whole(path, buffer.getbuffer())
-
-
-def _filesystems() -> type["FileSystems"]:
-    from apache_beam.io.filesystems import FileSystems
-
-    return FileSystems

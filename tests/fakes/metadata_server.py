@@ -39,7 +39,7 @@ class _Handler(BaseHTTPRequestHandler):
 def metadata_server() -> Iterator[dict[str, str]]:
     """Runs the server; yields the environment with which google-auth finds it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     address = f"127.0.0.1:{server.server_port}"
     try:
         yield dict.fromkeys(("GCE_METADATA_HOST", "GCE_METADATA_IP", "GCE_METADATA_ROOT"), address)
