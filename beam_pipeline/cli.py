@@ -20,8 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       0; 1 if a check found something wrong; 2 for a mistake in what was asked for.
     """
-    # google-auth otherwise looks three times, a few seconds each, for a server that only machines on
-    # Google Cloud have; it reads this when it is imported, also in worker processes.
+    # google-auth otherwise looks three times for a server that only machines on Google Cloud have,
+    # seconds each time; it reads this when it is imported, also in worker processes.
     os.environ.setdefault("GCE_METADATA_DETECT_RETRIES", "1")
     parser = _parser()
     arguments, beam_options = parser.parse_known_args(argv)

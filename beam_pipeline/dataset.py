@@ -31,21 +31,24 @@ class PackedMemmapDataset(Dataset[dict[str, torch.Tensor]]):
         bos_id: int | None = None,
         verify: bool = False,
         require_complete: bool = True,
+        cache_dir: str | Path | None = None,
     ):
         """Opens a split folder.
 
         Args:
-          path: the folder, such as `corpus/train`; on a local file system.
+          path: the folder, such as `corpus/train`, local or on gs://.
           bos_id: the id with which each chunk begins, for a folder that does not say.
           verify: also check the sha256 of the tokens, which reads all of them.
           require_complete: refuse a folder without `_SUCCESS`, there or in its parent; if false,
             folders without a manifest are read too.
+          cache_dir: where copies of files on gs:// are kept, each made when it is first used; by
+            default `corpusbeam` in the user's cache folder.
 
         Raises:
           transforms.errors.OutputError: the folder is damaged or not complete.
           ValueError: there is nothing to tell chunks by, or bos_id is not that of the manifest.
         """
-        self._shards = WindowShards(path, verify, require_complete)
+        self._shards = WindowShards(path, verify, require_complete, cache_dir=cache_dir)
         recorded = self._shards.bos_id
         if None not in (bos_id, recorded) and bos_id != recorded:
             raise ValueError(f"bos_id is {bos_id}, but {path}/manifest.json says {recorded}")

@@ -1,16 +1,22 @@
-"""Windows of a split folder as memory maps, checked against its manifest; needs numpy only."""
+"""Windows of a split folder as memory maps, checked against its manifest.
 
-import hashlib
+Local folders need numpy only; files of one on gs:// are copied to a local cache when first used.
+"""
+
 import itertools
 import json
 import operator
+import os
 from bisect import bisect_right
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from beam_pipeline import cache
+from transforms import storage
 from transforms.errors import OutputError
 
 TOKENS = "tokens"
@@ -23,6 +29,7 @@ _DTYPES: dict[str, np.dtype] = {
     "uint32": np.dtype("<u4"),
 }
 _REBUILD = "copy or build the folder again"
+_CONCURRENT_LOOKS = 16
 
 
 @dataclass(frozen=True)
@@ -33,8 +40,8 @@ class _Shard:
     sequences: int
     sha256: dict[str, str] = field(default_factory=dict)
 
-    def file(self, column: str) -> Path:
-        return Path(f"{self.stem}.{column}.bin")
+    def file(self, column: str) -> str:
+        return f"{self.stem}.{column}.bin"
 
 
 class WindowShards:
@@ -56,23 +63,27 @@ class WindowShards:
         verify: bool = False,
         require_complete: bool = True,
         levels_up: int = 1,
+        cache_dir: str | Path | None = None,
     ):
         """Opens a split folder and checks the sizes of its files.
 
         Args:
-          path: the folder, such as `corpus/train`; on a local file system.
+          path: the folder, such as `corpus/train`, local or on gs://.
           verify: also check the sha256 of the files, which reads all of them.
           require_complete: refuse a folder without `_SUCCESS`, there or above. If false, a folder
             without a manifest is read too: all shards found in it, uint16.
           levels_up: how far above the folder `_SUCCESS` may be.
+          cache_dir: where copies of files on gs:// are kept; by default `corpusbeam` in the
+            user's cache folder.
 
         Raises:
           OutputError: what is in the folder is not what its manifest says, or not complete.
+          StorageError: gs:// cannot be reached.
         """
-        self.folder = Path(path)
-        if "://" in str(path):
-            raise OutputError(f"{path}: only local files can be mapped: copy the folder first")
-        if not self.folder.is_dir():
+        self.folder = str(path)
+        self._cache = str(cache_dir or cache.default_folder())
+        self._remote = storage.is_remote(self.folder)
+        if not self._remote and not os.path.isdir(self.folder):
             raise OutputError(f"{path}: no such folder: give the folder of a split, like out/train")
         if require_complete and not _is_complete(self.folder, levels_up):
             above = "the folder" if levels_up == 1 else f"the {levels_up} folders"
@@ -85,15 +96,16 @@ class WindowShards:
         self.bos_id: int | None = None
         self._shards: list[_Shard] = []
         self._columns: dict[str, np.dtype] = {}
-        if require_complete or (self.folder / "manifest.json").exists():
+        if require_complete or self._remote or storage.exists(self._path("manifest.json")):
             self._open_listed()
         else:
             self._open_found()
-        for shard in self._shards:
-            self._check_sizes(shard)
-            if verify:
+        with ThreadPoolExecutor(_CONCURRENT_LOOKS) as pool:
+            list(pool.map(self._check_sizes, self._shards))
+        if verify:
+            for shard in self._shards:
                 for column in shard.sha256 or (TOKENS,):
-                    _check_sha256(shard, column)
+                    self._check_sha256(shard, column)
         self._bounds = list(itertools.accumulate((s.sequences for s in self._shards), initial=0))
         self._maps: dict[tuple[int, str], np.ndarray] = {}
 
@@ -127,24 +139,39 @@ class WindowShards:
         if key not in self._maps:
             shard = self._shards[number]
             self._maps[key] = np.memmap(
-                shard.file(column),
+                self._local(shard, column),
                 self._columns[column],
                 "r",
                 shape=(shard.sequences, self.seq_len),
             )
         return self._maps[key]
 
+    def _path(self, name: str) -> str:
+        return storage.join(self.folder, name)
+
+    def _local(self, shard: _Shard, column: str, verify: bool = False) -> str:
+        """The path of a shard's file that can be mapped."""
+        path = shard.file(column)
+        if not self._remote:
+            return path
+        return cache.fetch(
+            path, _told_sha256(shard, column), self._bytes(shard, column), self._cache, verify
+        )
+
+    def _bytes(self, shard: _Shard, column: str) -> int:
+        return shard.sequences * self.seq_len * self._columns[column].itemsize
+
     def _open_listed(self) -> None:
-        path = self.folder / "manifest.json"
+        path = self._path("manifest.json")
         try:
-            self.manifest = manifest = json.loads(path.read_bytes())
+            self.manifest = manifest = json.loads(storage.read_bytes(path))
             self.seq_len = int(manifest["seq_len"])
             self.bos_id = manifest["bos_id"]
             dtype = _DTYPES[manifest["dtype"]]
             extra = {name: _DTYPES[kind] for name, kind in manifest.get("columns", {}).items()}
             self._shards = [
                 _Shard(
-                    str(self.folder / entry["file"]).removesuffix(f".{TOKENS}.bin"),
+                    self._path(entry["file"]).removesuffix(f".{TOKENS}.bin"),
                     int(entry["sequences"]),
                     {TOKENS: entry["sha256"]}
                     | {column: entry[f"{column}_sha256"] for column in extra},
@@ -168,9 +195,9 @@ class WindowShards:
             )
 
     def _open_found(self) -> None:
-        for tokens in sorted(self.folder.glob(f"*.{TOKENS}.bin")):
+        for tokens in sorted(Path(self.folder).glob(f"*.{TOKENS}.bin")):
             stem = str(tokens).removesuffix(f".{TOKENS}.bin")
-            sequences, seq_len = _read_meta(Path(f"{stem}.meta.bin"))
+            sequences, seq_len = _read_meta(f"{stem}.meta.bin")
             self._shards.append(_Shard(stem, sequences))
             self.seq_len = self.seq_len or seq_len
         if not self._shards:
@@ -178,7 +205,7 @@ class WindowShards:
                 f"{self.folder}: neither manifest.json nor *.{TOKENS}.bin in it: "
                 "give the folder of a split, like out/train"
             )
-        stored = all(shard.file(POSITIONS).exists() for shard in self._shards)
+        stored = all(storage.exists(shard.file(POSITIONS)) for shard in self._shards)
         self._set_columns(_DTYPES["uint16"], stored)
 
     def _set_columns(self, tokens: np.dtype, store_positions: bool) -> None:
@@ -195,7 +222,7 @@ class WindowShards:
             )
         for column, dtype in self._columns.items():
             path = shard.file(column)
-            expected = shard.sequences * self.seq_len * dtype.itemsize
+            expected = self._bytes(shard, column)
             size = _size(path)
             if size != expected:
                 raise OutputError(
@@ -203,30 +230,40 @@ class WindowShards:
                     f"{dtype.name} are {expected}: {_REBUILD}"
                 )
 
+    def _check_sha256(self, shard: _Shard, column: str) -> None:
+        told = _told_sha256(shard, column)
+        found = cache.sha256_of(self._local(shard, column, verify=True))
+        if found != told:
+            raise OutputError(f"{shard.file(column)}: sha256 is {found}, not {told}: {_REBUILD}")
 
-def _is_complete(folder: Path, levels_up: int) -> bool:
-    places = (folder, *list(folder.absolute().parents)[:levels_up])
-    return any((place / "_SUCCESS").exists() for place in places)
+
+def _is_complete(folder: str, levels_up: int) -> bool:
+    place = folder if storage.is_remote(folder) else os.path.abspath(folder)
+    for _ in range(levels_up + 1):
+        if storage.exists(storage.join(place, "_SUCCESS")):
+            return True
+        place = storage.parent(place)
+    return False
 
 
-def _size(path: Path) -> int:
+def _size(path: str) -> int:
     try:
-        return path.stat().st_size
+        return storage.size(path)
     except FileNotFoundError:
         raise OutputError(f"{path}: no such file: {_REBUILD}") from None
 
 
-def _read_meta(path: Path) -> tuple[int, int]:
+def _read_meta(path: str) -> tuple[int, int]:
     if _size(path) != 16:
         raise OutputError(f"{path}: not two int64 (sequences, seq_len): {_REBUILD}")
-    sequences, seq_len = np.fromfile(path, "<i8").tolist()
+    sequences, seq_len = np.frombuffer(storage.read_bytes(path), "<i8").tolist()
     return sequences, seq_len
 
 
-def _check_sha256(shard: _Shard, column: str) -> None:
-    path = shard.file(column)
+def _told_sha256(shard: _Shard, column: str) -> str:
     if column not in shard.sha256:
-        raise OutputError(f"{path}: no manifest gives its sha256: pass verify=False")
-    found = hashlib.sha256(np.memmap(path, np.uint8, "r").data).hexdigest()
-    if found != shard.sha256[column]:
-        raise OutputError(f"{path}: sha256 is {found}, not {shard.sha256[column]}: {_REBUILD}")
+        raise OutputError(
+            f"{shard.file(column)}: no manifest gives its sha256: pass verify=False, and copy a "
+            "folder from gs:// first"
+        )
+    return shard.sha256[column]

@@ -47,15 +47,18 @@ class TraceDataset(Dataset[dict[str, torch.Tensor]]):
         loss_regions: Collection[Region] = ("thought", "answer"),
         verify: bool = False,
         require_complete: bool = True,
+        cache_dir: str | Path | None = None,
     ):
         """Opens the folder of a layout.
 
         Args:
-          path: the folder, such as `traces/train/slotted`; on a local file system.
+          path: the folder, such as `traces/train/slotted`, local or on gs://.
           loss_regions: regions whose tokens count in the loss. Fill and size tokens are part of
             thoughts; padding counts whether it fills up a block or not.
           verify: also check the sha256 of the files, which reads all of them.
           require_complete: refuse a folder without `_SUCCESS`, there or up to two levels above.
+          cache_dir: where copies of files on gs:// are kept, each made when it is first used; by
+            default `corpusbeam` in the user's cache folder.
 
         Raises:
           transforms.errors.OutputError: the folder is damaged, not complete or not of traces.
@@ -64,7 +67,9 @@ class TraceDataset(Dataset[dict[str, torch.Tensor]]):
         unknown = set(loss_regions) - set(REGIONS)
         if unknown:
             raise ValueError(f"no region {min(unknown)!r}: the regions are {', '.join(REGIONS)}")
-        self._shards = WindowShards(path, verify, require_complete, levels_up=2)
+        self._shards = WindowShards(
+            path, verify, require_complete, levels_up=2, cache_dir=cache_dir
+        )
         self.layout, self.geometry, self._size_of = _read_layout(self._shards.manifest, path)
         self._counts = np.isin(REGIONS, list(loss_regions))
 

@@ -78,12 +78,6 @@ def test_only_listed_shards_are_read(split):
     assert not shards.has_positions
 
 
-@pytest.mark.parametrize("path", ["gs://bucket/train", "hdfs://host/train"])
-def test_remote_folders_are_refused(path):
-    with pytest.raises(OutputError, match="copy the folder first"):
-        WindowShards(path)
-
-
 def test_no_such_folder(tmp_path):
     with pytest.raises(OutputError, match="no such folder"):
         WindowShards(tmp_path / "trian")

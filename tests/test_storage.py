@@ -81,6 +81,7 @@ def test_expand_and_remove(tmp_path) -> None:
 def test_names() -> None:
     assert storage.join("gs://bucket/a/", "b", "c") == "gs://bucket/a/b/c"
     assert storage.parent("gs://bucket/a/b") == "gs://bucket/a"
+    assert storage.parent("gs://bucket/a/") == storage.parent("gs://bucket") == "gs://bucket"
     assert storage.is_remote("gs://bucket/x")
     assert not storage.is_remote("/local/x")
 

@@ -267,6 +267,7 @@ def _told(path: str, doing: str = "read") -> Iterator[None]:
 
 
 def _client_errors() -> tuple[type[Exception], ...]:
+    """Errors of the service, of the way to it, and NotImplementedError of what Beam cannot read."""
     from apache_beam.io.filesystem import BeamIOError
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError

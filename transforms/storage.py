@@ -64,9 +64,10 @@ def relative_to(folder: str, path: str) -> str:
 
 
 def parent(path: str) -> str:
-    """The folder that holds the path."""
+    """The folder that holds the path; that of a bucket is itself."""
     if is_remote(path):
-        return path.rstrip("/").rpartition("/")[0]
+        place, slash, _ = path.rstrip("/").removeprefix(objects.SCHEME).rpartition("/")
+        return objects.SCHEME + place if slash else path
     return os.path.dirname(path)
 
 
