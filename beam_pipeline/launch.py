@@ -145,7 +145,7 @@ def work_root(output: str, work_dir: str | None) -> str:
     """A folder of this run's own, which may be removed whole."""
     if work_dir is None:
         return storage.join(output, "_work")
-    place = output if storage.is_remote(output) else os.path.abspath(output)
+    place = output.rstrip("/") if storage.is_remote(output) else os.path.abspath(output)
     name = hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()
     return storage.join(work_dir, f"corpusbeam-{name}")
 

@@ -17,6 +17,7 @@ from transforms.readers.spec import TOTAL
 
 Domain = Literal["web", "synthetic", "code", "math"]
 WEIGHT_TOLERANCE = 1e-9
+_SECRET_VERSION = re.compile(r"projects/[^/\s]+/secrets/[^/\s]+/versions/[^/\s]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -124,7 +125,13 @@ class Dedup(StrictModel):
 
 
 class HubSource(StrictModel):
-    """A dataset on the Hugging Face hub, streamed; `repo` may be a local dataset folder."""
+    """A dataset on the Hugging Face hub, streamed; `repo` may be a local dataset folder.
+
+    Attributes:
+      gated: a token is needed; from the environment, HF_TOKEN, or from `token_secret`.
+      token_secret: `projects/PROJECT/secrets/NAME/versions/VERSION` in Google's Secret Manager,
+        which every worker reads for itself.
+    """
 
     repo: str
     config: str | None = None
@@ -132,6 +139,18 @@ class HubSource(StrictModel):
     split: str = "train"
     revision: str | None = None
     gated: bool = False
+    token_secret: str | None = None
+
+    @field_validator("token_secret")
+    @classmethod
+    def _names_a_secret(cls, name: str | None) -> str | None:
+        # What else stands here may be the token itself: it is not repeated.
+        if name is not None and not _SECRET_VERSION.fullmatch(name):
+            raise ValueError(
+                "this is not the name of a secret's version: write "
+                "projects/PROJECT/secrets/NAME/versions/latest"
+            )
+        return name
 
 
 class SyntheticSource(StrictModel):

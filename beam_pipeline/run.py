@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import (
     DirectOptions,
     PipelineOptions,
@@ -83,6 +84,8 @@ def build(
     """
     console = Console(stderr=True, quiet=quiet)
     options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
+    # A pipeline does so too, but launch reads and writes before there is one.
+    FileSystems.set_options(options)
     launched = launch_from(options, job)
     for remark in launched.remarks:
         console.print(remark, highlight=False, soft_wrap=True)

@@ -78,7 +78,7 @@ class WindowShards:
 
         Raises:
           OutputError: what is in the folder is not what its manifest says, or not complete.
-          StorageError: gs:// cannot be reached.
+          CloudError: gs:// cannot be reached.
         """
         self.folder = str(path)
         self._cache = str(cache_dir or cache.default_folder())

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tests.fakes.storage import every, refusing
-from transforms import objects, storage
-from transforms.errors import StorageError
+from transforms import credentials, objects, storage
+from transforms.errors import CloudError
 
 CHUNK = 16 << 20
 
@@ -135,7 +135,7 @@ def test_a_service_that_fails_midway_leaves_nothing(bucket: str, impatient) -> N
     uploads = count()
     with refusing(lambda n, method, path: 503 if method == "DELETE" else None if method != "PUT"
                   or next(uploads) == 0 else 503) as seen:  # fmt: skip
-        with pytest.raises(StorageError, match=r"cannot write it now .*503.*: try again later"):
+        with pytest.raises(CloudError, match=r"cannot write it now .*503.*: try again later"):
             storage.write_whole(f"{bucket}/a", [bytes(CHUNK), b"rest"])
         assert ("DELETE", 503) in {(method, status) for method, _, status in seen}
     gc.collect()
@@ -190,7 +190,7 @@ def test_an_object_that_changes_is_not_read_as_two(bucket: str, monkeypatch) -> 
     assert "generation=" in seen[0][1]
     with storage.open_read(f"{bucket}/a") as file:
         storage.remove_file(f"{bucket}/a")
-        with pytest.raises(StorageError, match="changed or removed while it was read"):
+        with pytest.raises(CloudError, match="changed or removed while it was read"):
             file.read(10)
 
 
@@ -215,7 +215,7 @@ def test_refusals_are_one_line(bucket: str, status: int, words: str, impatient) 
             lambda path: storage.expand(f"{path}*"),
             lambda path: storage.write_whole(path, b"y"),
         ):
-            with pytest.raises(StorageError, match=words) as caught:
+            with pytest.raises(CloudError, match=words) as caught:
                 use(f"{bucket}/a")
             assert "\n" not in str(caught.value)
     assert storage.read_bytes(f"{bucket}/a") == b"x"
@@ -229,12 +229,12 @@ def test_a_bucket_that_is_not_there(bucket: str) -> None:
         lambda path: storage.expand(f"{path}*"),
         lambda path: storage.write_whole(path, b"x"),
     ):
-        with pytest.raises(StorageError, match="there is no bucket gs://corpusbeam-typo"):
+        with pytest.raises(CloudError, match="there is no bucket gs://corpusbeam-typo"):
             use(path)
     for use in (storage.read_bytes, storage.size, storage.fingerprint):
         with pytest.raises(FileNotFoundError):
             use(path)
-    with pytest.raises(StorageError, match="names no object"):
+    with pytest.raises(CloudError, match="names no object"):
         storage.exists("gs://bucket")
 
 
@@ -264,7 +264,7 @@ def test_content_encoding_gzip_changes_nothing(bucket: str, name: str) -> None:
 def test_what_beam_cannot_read_is_told(bucket: str) -> None:
     path = f"{bucket}/a.gz"
     upload(path, b"x", content_encoding="gzip", content_type="application/gzip")
-    with pytest.raises(StorageError, match=r"gcloud storage objects update gs://\S+/a.gz"):
+    with pytest.raises(CloudError, match=r"gcloud storage objects update gs://\S+/a.gz"):
         storage.read_bytes(path)
 
 
@@ -299,7 +299,7 @@ def test_credentials_are_asked_for_once(bucket: str, monkeypatch) -> None:
         time.sleep(0.05)
         return None, None
 
-    monkeypatch.setattr(objects, "_checked", False)
+    monkeypatch.setattr(credentials, "_found", False)
     monkeypatch.setattr(google.auth, "default", default)
     threads = [threading.Thread(target=storage.exists, args=[f"{bucket}/a"]) for _ in range(4)]
     for thread in threads:

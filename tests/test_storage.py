@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from transforms import storage
-from transforms.errors import StorageError
+from transforms.errors import CloudError
 
 
 def failing():
@@ -97,5 +97,5 @@ def test_paths_in_a_recipe_start_at_its_folder() -> None:
 @pytest.mark.parametrize("path", ["gss://bucket/x", "s3://bucket/x", "gs:/bucket/x"])
 def test_a_mistyped_scheme_is_no_local_path(path: str) -> None:
     for use in (storage.exists, storage.expand, storage.read_bytes, storage.remove_tree):
-        with pytest.raises(StorageError, match="neither a local path nor on Google Cloud Storage"):
+        with pytest.raises(CloudError, match="neither a local path nor on Google Cloud Storage"):
             use(path)

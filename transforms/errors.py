@@ -20,8 +20,8 @@ class DamagedFileError(CorpusError):
     """An input file is truncated, fails its checksum or is of no known format."""
 
 
-class StorageError(CorpusError):
-    """A path on Google Cloud Storage cannot be used: no bucket, permission, credentials, answer."""
+class CloudError(CorpusError):
+    """Google Cloud cannot be used: no bucket or secret, permission, credentials or answer."""
 
 
 class TokenizerError(CorpusError):

@@ -7,15 +7,14 @@ connection is lost, and every request made here may be repeated. Beam is importe
 import contextlib
 import errno
 import io
-import logging
 import os
 import re
-import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from transforms.errors import StorageError
+from transforms import credentials
+from transforms.errors import CloudError
 
 if TYPE_CHECKING:
     from apache_beam.io.gcp.gcsio import GcsIO
@@ -36,16 +35,10 @@ _CONCURRENT_DELETES = 16
 
 _MAGIC = re.compile(r"[*?[]")
 _WHOLE_PATH = re.compile(r"gs://[^/]+/.+", re.DOTALL)
-_SIGN_IN = (
-    "sign in with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
-)
 
 # Beam makes a client for each request, and each client would ask for its bucket on the side, for
 # traces that nobody collects: twice the requests.
 _NO_BUCKET_REQUESTS = "DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA"
-
-_checking = threading.Lock()
-_checked = False
 
 
 def exists(path: str) -> bool:
@@ -154,7 +147,7 @@ def remove_tree(folder: str) -> None:
     with ThreadPoolExecutor(_CONCURRENT_DELETES) as pool:
         for failed in pool.map(_remove_batch, batches):
             if failed:
-                raise StorageError(f"{failed[0][0]} could not be removed (status {failed[0][1]})")
+                raise CloudError(f"{failed[0][0]} could not be removed (status {failed[0][1]})")
 
 
 def _remove_batch(names: list[str]) -> list[tuple[str, int]]:
@@ -163,7 +156,7 @@ def _remove_batch(names: list[str]) -> list[tuple[str, int]]:
             return [entry for entry in _client(names[0]).delete_batch(names) if entry[1]]
         except AttributeError as error:
             # Beam takes it for an answer that there was none.
-            raise StorageError(f"{names[0]} and others could not be removed: no answer") from error
+            raise CloudError(f"{names[0]} and others could not be removed: no answer") from error
 
 
 class _Reader(io.RawIOBase):
@@ -213,44 +206,12 @@ class _Reader(io.RawIOBase):
 def _client(path: str) -> "GcsIO":
     """Beam's client with the options of the running job, which its file system keeps."""
     if not _WHOLE_PATH.fullmatch(path):
-        raise StorageError(f"{path!r} names no object: give a path such as gs://bucket/folder/file")
-    _check_credentials()
+        raise CloudError(f"{path!r} names no object: give a path such as gs://bucket/folder/file")
+    credentials.require()
     os.environ.setdefault(_NO_BUCKET_REQUESTS, "true")
     from apache_beam.io.filesystems import FileSystems
 
     return FileSystems.get_filesystem(path)._gcsIO()  # type: ignore[attr-defined]
-
-
-def _check_credentials() -> None:
-    """Asks once for credentials, where Beam would ask five times and go on without any."""
-    global _checked
-    with _checking:
-        if _checked:
-            return
-        import google.auth
-        from google.auth.exceptions import DefaultCredentialsError
-
-        with _quiet("google.auth"):
-            try:
-                google.auth.default()
-            except DefaultCredentialsError as error:
-                reason = str(error).partition("\n")[0].partition(". ")[0]
-                raise StorageError(
-                    f"no credentials for Google Cloud ({reason}): {_SIGN_IN}"
-                ) from error
-        _checked = True
-
-
-@contextlib.contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """Holds back warnings of what is then told as an error, or is none."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 @contextlib.contextmanager
@@ -258,7 +219,7 @@ def _told(path: str, doing: str = "read") -> Iterator[None]:
     """Turns what the client raises into FileNotFoundError or one line for people."""
     try:
         yield
-    except (StorageError, FileNotFoundError):
+    except (CloudError, FileNotFoundError):
         raise
     except Exception as error:
         if not isinstance(error, _client_errors()):
@@ -292,23 +253,25 @@ def _explained(path: str, doing: str, error: Exception) -> Exception:
     bucket = "/".join(path.split("/")[:3])
     reason = _reason(cause)
     if isinstance(cause, NotImplementedError):
-        return StorageError(
+        return CloudError(
             f"{path} has Content-Encoding gzip and a Content-Type that says gzip too, which cannot "
             f"be read: run `gcloud storage objects update {path} --content-type=text/plain`"
         )
     if status == 404 and doing == "read":
         return FileNotFoundError(errno.ENOENT, "no such object", path)
     if status == 404 and doing == "read on":
-        return StorageError(f"{path} was changed or removed while it was read: start again")
+        return CloudError(f"{path} was changed or removed while it was read: start again")
     if status == 404:
-        return StorageError(f"{path}: there is no bucket {bucket}: check its name, or create it")
+        return CloudError(f"{path}: there is no bucket {bucket}: check its name, or create it")
     if status == 403:
-        return StorageError(
+        return CloudError(
             f"{path}: no permission ({reason}): ask for the role Storage Object User on {bucket}"
         )
     if status == 401 or isinstance(cause, GoogleAuthError):
-        return StorageError(f"{path}: the credentials were not accepted ({reason}): {_SIGN_IN}")
-    return StorageError(
+        return CloudError(
+            f"{path}: the credentials were not accepted ({reason}): {credentials.SIGN_IN}"
+        )
+    return CloudError(
         f"{path}: Google Cloud Storage cannot {doing} it now ({type(cause).__name__}: {reason}): "
         "try again later; a job goes on with --resume"
     )

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from transforms import objects
-from transforms.errors import StorageError
+from transforms.errors import CloudError
 
 Buffer = bytes | bytearray | memoryview
 
@@ -34,12 +34,12 @@ def is_remote(path: str) -> bool:
     """Whether the path is on Google Cloud Storage.
 
     Raises:
-      StorageError: it has another scheme.
+      CloudError: it has another scheme.
     """
     if path.startswith(objects.SCHEME):
         return True
     if _SCHEME.match(path):
-        raise StorageError(
+        raise CloudError(
             f"{path} is neither a local path nor on Google Cloud Storage (gs://bucket/name)"
         )
     return False

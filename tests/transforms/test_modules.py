@@ -12,10 +12,12 @@ import beam_pipeline
 import transforms
 
 WITHOUT_BEAM = [
+    "credentials",
     "documents",
     "errors",
     "kernels",
     "keys",
+    "objects",
     "quality",
     "readers",
     "records",

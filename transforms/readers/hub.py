@@ -1,6 +1,7 @@
 """Hugging Face datasets, streamed one dataset shard at a time; local dataset folders likewise.
 
-The token is left to huggingface_hub, which takes it from the environment; nothing here handles it.
+The token is left to huggingface_hub, which takes it from the environment, unless the source names a
+secret that holds it.
 """
 
 import os
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from transforms.documents import Piece, RowBatch
 from transforms.errors import CorpusError, SourceError
-from transforms.readers import columns, rows
+from transforms.readers import columns, hub_token, rows
 from transforms.readers.retry import Retry, causes, status_of
 from transforms.readers.retry import resume as resumed
 from transforms.readers.spec import HubInput, SourceSpec
@@ -50,7 +51,8 @@ def probe(spec: SourceSpec, hub: HubInput, retry: Retry | None = None) -> Probe:
     """
     retry = retry or Retry(attempts=PROBE_ATTEMPTS)
     where = _where(hub)
-    if hub.gated and not _is_local(hub) and not os.environ.get("HF_TOKEN"):
+    has_token = hub.token_secret or os.environ.get("HF_TOKEN")
+    if hub.gated and not _is_local(hub) and not has_token:
         raise SourceError(f"source {spec.name!r}: {_gated(hub)}")
     try:
         hub = replace(hub, revision=retry.call(lambda: _commit(hub)))
@@ -120,8 +122,16 @@ def _open(hub: HubInput) -> "IterableDataset":
         split=hub.split,
         revision=hub.revision,
         streaming=True,
+        token=_token(hub),
         **extra,
     )
+
+
+def _token(hub: HubInput) -> str | None:
+    """The token that the source names; None leaves it to the environment."""
+    if hub.token_secret is None or _is_local(hub):
+        return None
+    return hub_token.fetch(hub.token_secret)
 
 
 def _needed(
@@ -139,7 +149,7 @@ def _commit(hub: HubInput) -> str | None:
         return None
     from huggingface_hub import HfApi
 
-    return HfApi().dataset_info(hub.repo, revision=hub.revision, timeout=30).sha
+    return HfApi(token=_token(hub)).dataset_info(hub.repo, revision=hub.revision, timeout=30).sha
 
 
 def _is_local(hub: HubInput) -> bool:
@@ -161,7 +171,7 @@ def _any_text(table: pa.Table, column: str) -> bool:
 def _gated(hub: HubInput) -> str:
     return (
         f"dataset {hub.repo} is gated: accept its terms at https://huggingface.co/datasets/"
-        f"{hub.repo} and set HF_TOKEN in the environment"
+        f"{hub.repo} and set HF_TOKEN in the environment, or token_secret in the recipe"
     )
 
 
@@ -175,8 +185,10 @@ def _explain(hub: HubInput, error: Exception) -> str:
         return f"dataset {hub.repo} has no revision {hub.revision!r}"
     if names & {"RepositoryNotFoundError", "DatasetNotFoundError"} or statuses & {401, 404}:
         return (
-            f"dataset {hub.repo} does not exist or is private: check the name, "
-            "and set HF_TOKEN in the environment if it is yours"
+            f"dataset {hub.repo} does not exist or is private: check the name, and set HF_TOKEN in "
+            "the environment, or token_secret in the recipe, if it is yours"
         )
-    reason = _SECRET.sub("…", str(error).strip().partition("\n")[0])[:300]
+    reason = _SECRET.sub("…", str(error).strip().partition("\n")[0])
+    token = _token(hub)
+    reason = (reason.replace(token, "…") if token else reason)[:300]
     return f"dataset {hub.repo}: {type(error).__name__}: {reason}"

@@ -17,6 +17,7 @@ class FilesInput:
 class HubInput:
     """A Hugging Face dataset, streamed; `repo` may also be a local dataset folder.
 
+    `token_secret` names the secret that holds the token; without one it comes from the environment.
     `revision` is what the recipe says until launch, and the resolved commit from then on;
     `only_columns` is found at launch: the columns to ask for, where the format can leave out the
     rest.
@@ -28,6 +29,7 @@ class HubInput:
     split: str = "train"
     revision: str | None = None
     gated: bool = False
+    token_secret: str | None = None
     only_columns: tuple[str, ...] | None = None
 
 
