@@ -13,31 +13,11 @@ from itertools import count
 import numpy as np
 import pytest
 
-from tests.fakes.storage import every, refusing
+from tests.fakes.storage import every, refusing, upload
 from transforms import credentials, objects, storage
 from transforms.errors import CloudError
 
 CHUNK = 16 << 20
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """The client waits less before it asks again."""
-    from google.api_core.retry import exponential_sleep_generator
-
-    monkeypatch.setattr(
-        "google.api_core.retry.retry_unary.exponential_sleep_generator",
-        lambda *_, **__: exponential_sleep_generator(0.01, 0.05),
-    )
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    """The client gives up after a second."""
-    from apache_beam.io.gcp import gcsio_retry
-
-    retry = gcsio_retry.DEFAULT_RETRY.with_timeout(1).with_delay(0.1, 0.2)
-    monkeypatch.setattr(gcsio_retry, "get_retry", lambda options: retry)
 
 
 def test_a_file_reads_back(bucket: str) -> None:
@@ -236,18 +216,6 @@ def test_a_bucket_that_is_not_there(bucket: str) -> None:
             use(path)
     with pytest.raises(CloudError, match="names no object"):
         storage.exists("gs://bucket")
-
-
-def upload(path: str, data: bytes, **properties: str) -> None:
-    """Uploads with properties, as `gcloud storage cp --gzip-local` does."""
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud.storage import Client
-
-    bucket, _, name = path.removeprefix("gs://").partition("/")
-    blob = Client("p", AnonymousCredentials()).bucket(bucket).blob(name)
-    for key, value in properties.items():
-        setattr(blob, key, value)
-    blob.upload_from_string(data, properties.get("content_type", "text/plain"))
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl"])

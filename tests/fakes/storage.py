@@ -1,5 +1,6 @@
 """Google Cloud Storage on loopback, with the credentials it takes to reach it."""
 
+import gzip
 import io
 import logging
 import os
@@ -7,9 +8,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from unittest import mock
 
 from gcp_storage_emulator import server
+from google.auth.credentials import AnonymousCredentials
+from google.cloud.storage import Client
 
 from tests.fakes.metadata_server import metadata_server
 
@@ -41,6 +45,33 @@ def emulated_storage() -> Iterator[str]:
                     yield f"gs://{BUCKET}"
                 finally:
                     running.stop()
+
+
+def put(source: Path, place: str, gzipped: bool = False) -> None:
+    """Uploads a file, or all files below a folder.
+
+    Args:
+      gzipped: as `gcloud storage cp --gzip-local` does: gzip by its properties, whatever its name.
+    """
+    if source.is_dir():
+        for path in source.rglob("*"):
+            if path.is_file():
+                put(path, f"{place}/{path.relative_to(source)}", gzipped)
+        return
+    data = source.read_bytes()
+    if gzipped:
+        upload(place, gzip.compress(data), content_encoding="gzip")
+    else:
+        upload(place, data)
+
+
+def upload(place: str, data: bytes, content_type: str = "text/plain", **properties: str) -> None:
+    """Uploads an object with properties of `google.cloud.storage.Blob`."""
+    bucket, _, name = place.removeprefix("gs://").partition("/")
+    blob = Client("project", AnonymousCredentials()).bucket(bucket).blob(name)
+    for key, value in properties.items():
+        setattr(blob, key, value)
+    blob.upload_from_string(data, content_type)
 
 
 @contextmanager
