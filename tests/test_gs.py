@@ -20,7 +20,7 @@ from tests.jobs import DEMO, PROCESSES, Corpus, recipe_of, source_of
 from transforms import storage
 from transforms.readers.synthetic import document
 
-OPTIONS = ("--quiet", "--piece_bytes=40000")
+OPTIONS = ("--quiet", "--piece_bytes=200000")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,8 @@ def small(bucket: str, tmp_path: Path) -> tuple[list[str], Corpus]:
         put(tmp_path / name, f"{bucket}/{name}")
     local = ["build", str(tmp_path / "recipe.yaml"), "--output", str(tmp_path / "corpus")]
     assert main([*local, *OPTIONS]) == 0
-    remote = ["build", f"{bucket}/recipe.yaml", "--output", f"{bucket}/corpus", *OPTIONS]
+    remote = ["build", f"{bucket}/recipe.yaml", "--output", f"{bucket}/corpus", "--quiet"]
+    remote.append("--piece_bytes=40000")
     return remote, Corpus(tmp_path / "corpus")
 
 
