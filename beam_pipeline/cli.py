@@ -29,10 +29,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"unknown option: {' '.join(beam_options)}")
     command: Callable[[argparse.Namespace, list[str]], int] = arguments.command
     try:
+        _check_places(arguments)
         return command(arguments, beam_options)
     except CorpusError as error:
         print(f"corpusbeam: error: {error}", file=sys.stderr)
         return 2
+
+
+def _check_places(arguments: argparse.Namespace) -> None:
+    """Tells of a mistyped scheme, or of no credentials, before what takes seconds to import."""
+    for name in ("recipe", "folder", "output"):
+        place = getattr(arguments, name, None) or ""
+        if "://" in place:
+            from transforms import credentials, storage
+
+            if storage.is_remote(place):
+                credentials.require()
 
 
 def _parser() -> argparse.ArgumentParser:

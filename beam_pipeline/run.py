@@ -26,7 +26,7 @@ from beam_pipeline.options import CorpusOptions
 from beam_pipeline.summary import print_summary
 from beam_pipeline.traces_launch import launch_traces
 from beam_pipeline.traces_summary import print_traces_summary
-from transforms import credentials, errors, storage
+from transforms import errors
 from transforms.errors import CorpusError
 
 # `DirectRunner` would try to download another runner first, and use it if it can.
@@ -86,8 +86,6 @@ def build(
     options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
     # A pipeline does so too, but launch reads and writes before there is one.
     FileSystems.set_options(options)
-    if storage.is_remote(output):
-        credentials.require()
     launched = launch_from(options, job)
     for remark in launched.remarks:
         console.print(remark, highlight=False, soft_wrap=True)
