@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
-from apache_beam.runners.runner import PipelineResult
+from apache_beam.runners.runner import PipelineResult, create_runner
 
 from beam_pipeline.options import CorpusOptions
 from transforms import storage
@@ -47,7 +47,8 @@ def check_options(options: PipelineOptions) -> None:
                 f"--{name}={path} is on this machine, where Dataflow's workers cannot reach it: "
                 "give a gs:// path"
             )
-    mistakes = PipelineOptionsValidator(options, None).validate_cloud_options(cloud)
+    validator = PipelineOptionsValidator(options, create_runner(RUNNER))
+    mistakes = validator.validate_cloud_options(cloud) if validator.is_service_runner() else []
     if mistakes:
         raise CorpusError(f"--runner={RUNNER}: {mistakes[0].splitlines()[0]}")
     if not _workers_have_package(options):
