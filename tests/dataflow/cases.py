@@ -20,6 +20,7 @@ FLAGS = (
     f"--sdk_container_image={IMAGE}",
     "--no_auth",
 )
+TOKENIZER = DEMO / "tokenizer.json"
 CONTENTS = (".bin", ".parquet", ".jsonl")
 
 
@@ -30,31 +31,31 @@ class Case:
     Attributes:
       name: "corpus" or "traces".
       command: of the command line.
-      recipe: its content, from the folder (local or gs://) that holds the inputs.
+      recipe: its content, from where its inputs and its tokenizer are, local or on gs://.
     """
 
     name: str
     command: str
     job: Job
-    recipe: Callable[[str], dict[str, Any]]
+    recipe: Callable[[str, str], dict[str, Any]]
 
     def write_inputs(self, folder: Path) -> None:
-        """Writes the inputs of the recipe."""
+        """Writes the inputs of the recipe, and the tokenizer beside them."""
         if self is TRACES_CASE:
             jobs.write_rows(folder / "rows.jsonl", traces_jobs.trace_rows())
             return
+        folder.mkdir(parents=True)
+        (folder / "tokenizer.json").write_bytes(TOKENIZER.read_bytes())
         for domain, count in (("web", 150), ("code", 100), ("math", 100)):
             rows = jobs.read_rows(DEMO / f"{domain}.jsonl.gz")
             jobs.write_rows(folder / f"{domain}.jsonl.gz", rows[:count])
 
-    def write_recipe(self, path: Path, inputs: str) -> Path:
-        """Writes the recipe to a local file."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(self.recipe(inputs)))
-        return path
+    def yaml(self, inputs: str, tokenizer: str = str(TOKENIZER)) -> str:
+        """The recipe's text."""
+        return yaml.safe_dump(self.recipe(inputs, tokenizer))
 
 
-def _corpus_recipe(inputs: str) -> dict[str, Any]:
+def _corpus_recipe(inputs: str, tokenizer: str) -> dict[str, Any]:
     code = {"domain": "code", "text_column": "content", "id_column": "id", "filter": {}}
     return jobs.recipe_of(
         [
@@ -63,17 +64,11 @@ def _corpus_recipe(inputs: str) -> dict[str, Any]:
             jobs.source_of("math", f"{inputs}/math.jsonl.gz", 0.25, domain="math", filter={}),
         ],
         train_tokens=150_000,
-        # A file of the launching machine, which workers elsewhere cannot see.
-        tokenizer={
-            "file": str(DEMO / "tokenizer.json"),
-            "bos": "<s>",
-            "eos": "</s>",
-            "pad": "<pad>",
-        },
+        tokenizer={"file": tokenizer, "bos": "<s>", "eos": "</s>", "pad": "<pad>"},
     )
 
 
-def _traces_recipe(inputs: str) -> dict[str, Any]:
+def _traces_recipe(inputs: str, _: str) -> dict[str, Any]:
     return traces_jobs.recipe_of(f"{inputs}/rows.jsonl")
 
 

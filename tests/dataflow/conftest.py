@@ -10,14 +10,22 @@ from tests.dataflow import cases
 from tests.dataflow.cases import Case
 from tests.fakes.dataflow import Service, dataflow_service
 from tests.fakes.storage import emulated_storage
+from transforms import storage
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A case, its recipe in a local file with inputs on gs://, and what a local job made of it."""
+    """A case with its inputs on gs://.
+
+    Attributes:
+      recipe: a file on this machine, which names a tokenizer on this machine.
+      recipe_there: the same on gs://.
+      expected: what a job on this machine makes of it.
+    """
 
     case: Case
     recipe: str
+    recipe_there: str
     expected: dict[str, bytes]
 
 
@@ -42,11 +50,15 @@ def prepared(bucket, tmp_path_factory) -> dict[str, Prepared]:
         folder = tmp_path_factory.mktemp(case.name)
         case.write_inputs(folder / "in")
         cases.upload(folder / "in", f"{bucket}/in/{case.name}")
-        local = case.write_recipe(folder / "local.yaml", str(folder / "in"))
-        output = str(folder / "out")
-        assert main([case.command, str(local), "--output", output, "--quiet"]) == 0
-        recipe = case.write_recipe(folder / "recipe.yaml", f"{bucket}/in/{case.name}")
-        expected = cases.contents(output)
+        local, recipe, output = folder / "local.yaml", folder / "recipe.yaml", folder / "out"
+        local.write_text(case.yaml(str(folder / "in")))
+        assert main([case.command, str(local), "--output", str(output), "--quiet"]) == 0
+        there = f"{bucket}/in/{case.name}"
+        recipe.write_text(case.yaml(there))
+        storage.write_whole(
+            f"{there}/recipe.yaml", case.yaml(there, f"{there}/tokenizer.json").encode()
+        )
+        expected = cases.contents(str(output))
         assert len(expected) > 3
-        found[case.name] = Prepared(case, str(recipe), expected)
+        found[case.name] = Prepared(case, str(recipe), f"{there}/recipe.yaml", expected)
     return found

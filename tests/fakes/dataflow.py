@@ -107,7 +107,7 @@ def dataflow_service() -> Iterator[Service]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     service = Service(server.server_port)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield service
     finally:
