@@ -4,6 +4,7 @@ Beam's Dataflow modules are imported only where the job goes there: they take ha
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from apache_beam.options.pipeline_options import (
     GoogleCloudOptions,
@@ -13,11 +14,14 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
-from apache_beam.runners.runner import PipelineResult, create_runner
+from apache_beam.runners.runner import create_runner
 
 from beam_pipeline.options import CorpusOptions
 from transforms import storage
 from transforms.errors import CorpusError
+
+if TYPE_CHECKING:
+    from apache_beam.runners.dataflow.dataflow_runner import DataflowPipelineResult
 
 RUNNER = "DataflowRunner"
 
@@ -82,10 +86,10 @@ def _workers_have_package(options: PipelineOptions) -> bool:
     )
 
 
-def submitted(result: PipelineResult, options: PipelineOptions) -> str:
+def submitted(result: "DataflowPipelineResult", options: PipelineOptions) -> str:
     """What was made of a job, as a line: its id and link, or where its template is."""
     cloud = options.view_as(GoogleCloudOptions)
-    if not getattr(result, "has_job", False):
+    if not result.has_job:
         return f"template written to {cloud.template_location}; no job was started"
     return f"Dataflow job {result.job_id()}: {_link(result, cloud)}"
 
@@ -108,7 +112,7 @@ def explain(error: BaseException, options: PipelineOptions) -> str | None:
     return None
 
 
-def _link(result: PipelineResult, cloud: GoogleCloudOptions) -> str:
+def _link(result: "DataflowPipelineResult", cloud: GoogleCloudOptions) -> str:
     place = f"{cloud.region}/{result.job_id()}?project={cloud.project}"
     return f"https://console.cloud.google.com/dataflow/jobs/{place}"
 

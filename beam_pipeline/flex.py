@@ -41,4 +41,8 @@ def _known(options: Sequence[str]) -> list[str]:
     unknown = run.unknown_options(PipelineOptions(list(options)))
     for name in unknown:
         print(f"corpusbeam: --{name} is left out: there is no such option", file=sys.stderr)
-    return [option for option in options if option[2:].partition("=")[0] not in unknown]
+    return [option for option in options if _name(option) not in unknown]
+
+
+def _name(option: str) -> str:
+    return option.removeprefix("--").partition("=")[0].replace("-", "_")

@@ -40,7 +40,7 @@ def launched(case, options):
 def graph_of(case, options, launched) -> beam_runner_api_pb2.Pipeline:
     pipeline = beam.Pipeline(options=options)
     case.job.build(pipeline, launched)
-    return pipeline.run().job.proto_pipeline
+    return pipeline.run().job.proto_pipeline  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
