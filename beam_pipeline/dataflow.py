@@ -4,7 +4,6 @@ Beam's Dataflow modules are imported only where the job goes there: they take ha
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from apache_beam.options.pipeline_options import (
     GoogleCloudOptions,
@@ -14,14 +13,11 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
-from apache_beam.runners.runner import create_runner
+from apache_beam.runners.runner import PipelineResult, create_runner
 
 from beam_pipeline.options import CorpusOptions
 from transforms import storage
 from transforms.errors import CorpusError
-
-if TYPE_CHECKING:
-    from apache_beam.runners.dataflow.dataflow_runner import DataflowPipelineResult
 
 RUNNER = "DataflowRunner"
 
@@ -86,12 +82,15 @@ def _workers_have_package(options: PipelineOptions) -> bool:
     )
 
 
-def submitted(result: "DataflowPipelineResult", options: PipelineOptions) -> str:
+def submitted(result: PipelineResult, options: PipelineOptions) -> str:
     """What was made of a job, as a line: its id and link, or where its template is."""
+    from apache_beam.runners.dataflow.dataflow_runner import DataflowPipelineResult
+
+    assert isinstance(result, DataflowPipelineResult)
     cloud = options.view_as(GoogleCloudOptions)
     if not result.has_job:
         return f"template written to {cloud.template_location}; no job was started"
-    return f"Dataflow job {result.job_id()}: {_link(result, cloud)}"
+    return f"Dataflow job {result.job_id()}: {_link(result.job_id(), cloud)}"
 
 
 def explain(error: BaseException, options: PipelineOptions) -> str | None:
@@ -102,9 +101,10 @@ def explain(error: BaseException, options: PipelineOptions) -> str | None:
 
     if isinstance(error, DataflowRuntimeException):
         result = error.result
-        link = _link(result, options.view_as(GoogleCloudOptions))
+        job_id = result.job_id()
+        link = _link(job_id, options.view_as(GoogleCloudOptions))
         reason = _last_line(str(error).partition("Error:\n")[2])
-        return f"Dataflow job {result.job_id()} ended as {result.state}: {reason}; see {link}"
+        return f"Dataflow job {job_id} ended as {result.state}: {reason}; see {link}"
     if isinstance(error, GoogleAPICallError):
         return f"Dataflow did not take the job: {_last_line(error.message)}"
     if isinstance(error, (OSError, DataflowJobAlreadyExistsError)):
@@ -112,8 +112,8 @@ def explain(error: BaseException, options: PipelineOptions) -> str | None:
     return None
 
 
-def _link(result: "DataflowPipelineResult", cloud: GoogleCloudOptions) -> str:
-    place = f"{cloud.region}/{result.job_id()}?project={cloud.project}"
+def _link(job_id: str, cloud: GoogleCloudOptions) -> str:
+    place = f"{cloud.region}/{job_id}?project={cloud.project}"
     return f"https://console.cloud.google.com/dataflow/jobs/{place}"
 
 
