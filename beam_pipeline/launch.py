@@ -76,6 +76,7 @@ def launch(
     resume: bool = False,
     piece_bytes: int,
     backend: str = "auto",
+    elsewhere: bool = False,
 ) -> Launch:
     """Checks a recipe and its inputs, and writes what the workers read.
 
@@ -87,6 +88,7 @@ def launch(
       resume: go on with the work that a killed run left; its pieces stay as they are.
       piece_bytes: how much input makes a piece.
       backend: "auto", "fastokens" or "tokenizers".
+      elsewhere: workers see no file of this machine.
 
     Raises:
       CorpusError: what is wrong, in one line; no shard has been touched.
@@ -97,6 +99,8 @@ def launch(
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     if offline:
         specs = [planning.offline(spec) for spec in specs]
+    if elsewhere:
+        planning.refuse_local(specs)
     tokenizer, tokenizer_json = prepared(tokenizer_spec(recipe, recipe_path))
     plans = plan_sources(specs, piece_bytes)
     specs = [planned.spec for planned in plans]

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 # Beam imports these where they are installed, for input and output that no job here has, and numba
 # the last, for linear algebra.
@@ -38,7 +39,7 @@ def importing(*, cloud: bool = True) -> Iterator[None]:
         gc.enable()
 
 
-def leave(code: int) -> None:
+def leave(code: int) -> NoReturn:
     """Ends the process at once: taking a few thousand modules apart helps nobody."""
     logging.shutdown()
     sys.stdout.flush()

@@ -1,11 +1,13 @@
 """Runs jobs: options, launch, graph, and what the terminal shows of them."""
 
 import contextlib
-import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import apache_beam as beam
@@ -15,18 +17,20 @@ from apache_beam.options.pipeline_options import (
     PipelineOptions,
     SetupOptions,
     StandardOptions,
+    TestOptions,
 )
-from apache_beam.runners.runner import create_runner
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineRunner, create_runner
+from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from rich.console import Console
 
-from beam_pipeline import corpus, traces
+from beam_pipeline import corpus, dataflow, failures, traces
 from beam_pipeline.launch import launch
 from beam_pipeline.lean_beam import lean
 from beam_pipeline.options import CorpusOptions
 from beam_pipeline.summary import print_summary
 from beam_pipeline.traces_launch import launch_traces
 from beam_pipeline.traces_summary import print_traces_summary
-from transforms import errors
 from transforms.errors import CorpusError
 
 # `DirectRunner` would try to download another runner first, and use it if it can.
@@ -89,7 +93,7 @@ def build(
     launched = launch_from(options, job)
     for remark in launched.remarks:
         console.print(remark, highlight=False, soft_wrap=True)
-    finished = run(launched, options, job)
+    finished = run(launched, options, job, tell=lambda line: console.print(line, soft_wrap=True))
     if finished and not quiet:
         job.print_summary(output, Console())
     return 0
@@ -102,11 +106,7 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
       CorpusError: an option that neither has.
     """
     known = _Options(list(argv))
-    try:
-        unknown = _unknown_options(known)
-    except SystemExit as error:
-        raise CorpusError("an option has a value it cannot take (see above)") from error
-    if unknown:
+    if unknown := unknown_options(known):
         raise CorpusError(
             f"unknown option --{unknown[0]}: neither corpusbeam (see corpusbeam build --help) nor "
             "Apache Beam has it"
@@ -123,6 +123,8 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
         create_runner(standard.runner)
     except (ValueError, ImportError) as error:
         raise CorpusError(f"--runner={standard.runner}: there is no such runner here") from error
+    if dataflow.is_chosen(known):
+        dataflow.check_options(known)
     # All code is in packages; a pickled main module would only be a burden.
     known.view_as(SetupOptions).save_main_session = False
     return known
@@ -139,30 +141,48 @@ def launch_from(options: PipelineOptions, job: Job = CORPUS) -> Any:
         resume=ours.resume,
         piece_bytes=ours.piece_bytes,
         backend=ours.tokenizer_backend,
+        elsewhere=dataflow.is_chosen(options),
     )
 
 
-def run(launched: Any, options: PipelineOptions, job: Job = CORPUS) -> bool:
+def run(
+    launched: Any,
+    options: PipelineOptions,
+    job: Job = CORPUS,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> bool:
     """Runs the graph of what a job launched.
+
+    Args:
+      tell: takes a line about a job that runs elsewhere, before it is waited for.
 
     Returns:
       whether the corpus is finished now; a template launcher does not wait for its job.
 
     Raises:
-      CorpusError: a worker met a mistake that the user can mend.
+      CorpusError: a worker met a mistake that the user can mend, or died; or Dataflow gave up.
     """
-    with _errors_held() as held, lean() if _in_process(options) else contextlib.nullcontext():
+    with failures.held() as held, lean() if _in_process(options) else contextlib.nullcontext():
         try:
-            pipeline = beam.Pipeline(options=options)
+            runner = _runner(options, held.worker_stderr)
+            pipeline = beam.Pipeline(runner=runner, options=options)
             job.build(pipeline, launched)
             result = pipeline.run()
+            if options.view_as(TestOptions).dry_run:
+                return False
+            if dataflow.is_chosen(options):
+                tell(dataflow.submitted(result, options))
             result.wait_until_finish()
         except Exception as error:
-            mistake = user_mistake(error)
+            mistake = failures.user_mistake(error) or held.death()
+            if mistake is None and dataflow.is_chosen(options):
+                mistake = dataflow.explain(error, options)
             if mistake is None:
                 held.replay()
                 raise
             raise CorpusError(mistake) from error
+        held.replay()
     return bool(getattr(result, "has_job", True))
 
 
@@ -191,64 +211,31 @@ def _in_process(options: PipelineOptions) -> bool:
     )
 
 
-class _HeldErrors(logging.Handler):
-    """Holds back what Beam logs of an error until it is known whether the user can mend it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._held: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        # Beam warns that several in-memory workers have no effect; ours run in threads.
-        if record.levelno >= logging.ERROR:
-            self._held.append(record)
-        elif "direct_num_workers" not in record.getMessage():
-            logging.getLogger().handle(record)
-
-    def replay(self) -> None:
-        """Logs what was held."""
-        for record in self._held:
-            logging.getLogger().handle(record)
-
-
-@contextlib.contextmanager
-def _errors_held() -> Iterator[_HeldErrors]:
-    logger = logging.getLogger("apache_beam")
-    held = _HeldErrors()
-    logger.addHandler(held)
-    propagate, logger.propagate = logger.propagate, False
-    try:
-        yield held
-    finally:
-        logger.propagate = propagate
-        logger.removeHandler(held)
-
-
-_WORKER_ERROR = re.compile(r"transforms\.errors\.(\w+): (.*)")
-
-
-def user_mistake(error: BaseException) -> str | None:
-    """The message of a `CorpusError` that a worker raised, which runners wrap or only print."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, CorpusError):
-            return _without_stage(str(cause))
-        cause = cause.__cause__ or cause.__context__
-    for name, message in reversed(_WORKER_ERROR.findall(str(error))):
-        kind = getattr(errors, name, None)
-        if isinstance(kind, type) and issubclass(kind, CorpusError):
-            return _without_stage(message)
-    return None
-
-
-def _without_stage(message: str) -> str:
-    return re.split(r" \[while running ", message)[0].strip()
+def _runner(options: PipelineOptions, worker_stderr: Path) -> PipelineRunner | None:
+    """A runner whose worker processes print to a file; None: the one that the options name."""
+    direct = options.view_as(DirectOptions)
+    local = options.view_as(StandardOptions).runner == LOCAL_RUNNER
+    if not local or direct.direct_running_mode != "multi_processing":
+        return None
+    # Else the runner would start workers with a command of its own.
+    direct.direct_running_mode = "in_memory"
+    python, file = shlex.quote(sys.executable), shlex.quote(str(worker_stderr))
+    command = f"{python} -m apache_beam.runners.worker.sdk_worker_main 2>>{file}"
+    return FnApiRunner(SubprocessSDKEnvironment.from_command_string(command))
 
 
 def _names(argv: Sequence[str], option: str) -> bool:
     return any(re.match(rf"--{option}(=|$)", argument) for argument in argv)
 
 
-def _unknown_options(options: PipelineOptions) -> list[str]:
-    given = options.get_all_options(retain_unknown_options=True)
+def unknown_options(options: PipelineOptions) -> list[str]:
+    """Names of the options that neither Beam nor corpusbeam has.
+
+    Raises:
+      CorpusError: an option has a value that it cannot take.
+    """
+    try:
+        given = options.get_all_options(retain_unknown_options=True)
+    except SystemExit as error:
+        raise CorpusError("an option has a value it cannot take (see above)") from error
     return sorted(given.keys() - PipelineOptions([]).get_all_options().keys())

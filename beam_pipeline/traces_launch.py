@@ -72,6 +72,7 @@ def launch_traces(
     resume: bool = False,
     piece_bytes: int,
     backend: str = "auto",
+    elsewhere: bool = False,
 ) -> TracesLaunch:
     """Checks a recipe and its input, and writes what the workers read.
 
@@ -79,7 +80,7 @@ def launch_traces(
       recipe_path: a recipe's file or the name of a shipped one.
       output: folder for the traces.
       offline: a hub source is refused, as nothing could honestly stand in for it.
-      work_dir, resume, piece_bytes, backend: as `launch` of the corpus job takes them.
+      work_dir, resume, piece_bytes, backend, elsewhere: as `launch` of the corpus job takes them.
 
     Raises:
       CorpusError: what is wrong, in one line; no shard has been touched.
@@ -93,6 +94,8 @@ def launch_traces(
             f"{recipe_path}: nothing stands in for a hub source of traces: build without "
             "--offline, or a recipe whose source is files, such as demo-traces"
         )
+    if elsewhere:
+        planning.refuse_local([spec])
     wanted = tokenizer_spec(recipe, recipe_path, backend)
     prepared = None
     if recipe.tokenizer.train is None:

@@ -57,6 +57,25 @@ def offline(spec: SourceSpec) -> SourceSpec:
     return replace(spec, input=SyntheticInput()) if isinstance(spec.input, HubInput) else spec
 
 
+def refuse_local(specs: Sequence[SourceSpec]) -> None:
+    """Checks that workers elsewhere can read every source.
+
+    Raises:
+      SourceError: naming a source that is on this machine.
+    """
+    for spec in specs:
+        if isinstance(spec.input, FilesInput):
+            local = [glob for glob in spec.input.globs if not storage.is_remote(glob)]
+        else:
+            hub_folder = isinstance(spec.input, HubInput) and os.path.isdir(spec.input.repo)
+            local = [spec.input.repo] if hub_folder else []
+        if local:
+            raise SourceError(
+                f"source {spec.name!r}: {local[0]} is on this machine, where workers elsewhere "
+                "cannot read it: copy it to a bucket, and name it as gs://"
+            )
+
+
 def plan(
     source_index: int, spec: SourceSpec, first_number: int, piece_bytes: int = PIECE_BYTES
 ) -> Plan:
