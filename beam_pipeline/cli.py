@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from beam_pipeline.process import importing, leave
 from transforms.errors import CorpusError
@@ -83,14 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("folder", help="folder that build or traces has written")
     verify.set_defaults(command=_verify, takes_beam_options=False)
 
-    show = commands.add_parser("show", help="print a window, decoded", allow_abbrev=False)
-    show.add_argument("folder", help="folder that build or traces has written")
-    show.add_argument("--window", type=int, default=0, help="which one (default: the first)")
-    show.add_argument(
-        "--split", choices=("train", "val", "validation"), default="train", help="(default: train)"
-    )
-    show.add_argument("--layout", help="of traces (default: the first of the recipe)")
-    show.set_defaults(command=_show, takes_beam_options=False)
+    _add_show(commands)
+    _add_diff(commands)
 
     train = commands.add_parser(
         "train-tokenizer",
@@ -105,6 +100,60 @@ def _parser() -> argparse.ArgumentParser:
     )
     train.set_defaults(command=_train_tokenizer, takes_beam_options=False)
     return parser
+
+
+def _add_show(commands: Any) -> None:
+    show = commands.add_parser(
+        "show",
+        help="look at windows, documents, rejected rows and duplicates",
+        allow_abbrev=False,
+        description="Prints what a finished output holds; the first window if nothing is named.",
+    )
+    show.add_argument("folder", help="folder that build or traces has written")
+    what = show.add_mutually_exclusive_group()
+    what.add_argument("--window", type=int, metavar="N", help="a window, decoded; from 0")
+    what.add_argument(
+        "--document", metavar="KEY", help="a document by its id, or by how its digest begins"
+    )
+    what.add_argument("--search", metavar="TEXT", help="documents that hold a text, in any case")
+    what.add_argument("--rejects", action="store_true", help="samples of the rows that were lost")
+    what.add_argument(
+        "--cluster",
+        nargs="?",
+        const="",
+        metavar="N|DIGEST",
+        help="near duplicates side by side; without a value, a table of the largest clusters",
+    )
+    show.add_argument(
+        "--split",
+        choices=("train", "val", "validation"),
+        help="where to look (default: train for a window, both for documents)",
+    )
+    show.add_argument("--layout", help="of traces (default: the first of the recipe)")
+    show.add_argument("--source", help="of rejected rows")
+    show.add_argument("--reason", help="of rejected rows, such as too_few_words or filtered")
+    show.add_argument(
+        "--first",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many of a list to print (default: %(default)s)",
+    )
+    show.set_defaults(command=_show, takes_beam_options=False)
+
+
+def _add_diff(commands: Any) -> None:
+    diff = commands.add_parser(
+        "diff",
+        help="compare two finished outputs",
+        allow_abbrev=False,
+        description="Says how two outputs differ. Exit code: 0 the same, 1 they differ, 2 a "
+        "mistake.",
+    )
+    diff.add_argument("before", help="folder that build or traces has written")
+    diff.add_argument("after", help="another one")
+    diff.add_argument("--json", action="store_true", help="print JSON, for programs")
+    diff.set_defaults(command=_diff, takes_beam_options=False)
 
 
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
@@ -146,9 +195,29 @@ def _verify(arguments: argparse.Namespace, _: list[str]) -> int:
 
 
 def _show(arguments: argparse.Namespace, _: list[str]) -> int:
-    from beam_pipeline.show import show
+    with importing():
+        from beam_pipeline.show import Asked, Within, show
 
-    return show(arguments.folder, arguments.split, arguments.window, arguments.layout)
+    return show(
+        arguments.folder,
+        Asked(
+            arguments.window,
+            arguments.document,
+            arguments.search,
+            arguments.rejects,
+            arguments.cluster,
+        ),
+        Within(
+            arguments.split, arguments.layout, arguments.source, arguments.reason, arguments.first
+        ),
+    )
+
+
+def _diff(arguments: argparse.Namespace, _: list[str]) -> int:
+    with importing():
+        from beam_pipeline.diff import diff
+
+    return diff(arguments.before, arguments.after, as_json=arguments.json)
 
 
 def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:

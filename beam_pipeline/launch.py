@@ -11,7 +11,7 @@ from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
 from beam_pipeline.recipe import Recipe, Source
 from beam_pipeline.specs import source_spec, tokenizer_spec
 from beam_pipeline.started import check_output, check_work, started, started_work, take
-from transforms import quality, readers, storage
+from transforms import duplicates, quality, readers, rejects, storage
 from transforms.budget import BudgetSettings
 from transforms.clusters import Keep
 from transforms.documents import RowBatch
@@ -112,7 +112,7 @@ def launch(
     sample = [text for planned in plans for text in sample_of(first_texts(planned))]
     path = storage.join(output, TOKENIZER)
     tokenizer, reason = settle(tokenizer, tokenizer_json, path, sample, backend)
-    take(output, work, this_corpus, this_work, SPLITS)
+    take(output, work, this_corpus, this_work, (*SPLITS, rejects.FOLDER, duplicates.FOLDER))
     write_plan(work, plans)
     return _settings(
         recipe,
@@ -250,7 +250,7 @@ def _settings(
         keep=dedup.keep,
         by_source=by_source,
         tokenize=TokenizeSettings(
-            sources, weights, recipe.seed, recipe.holdout.per_mille, tokenizer, work
+            sources, weights, recipe.seed, recipe.holdout.per_mille, tokenizer, work, output
         ),
         budget=BudgetSettings(
             sources=names,

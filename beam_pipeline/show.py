@@ -1,176 +1,97 @@
-"""`corpusbeam show`: a window as text, its documents told apart by source, or its regions."""
+"""`corpusbeam show`: what a finished output holds, for people to look at."""
 
-import io
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
-from rich.text import Text
 
 from beam_pipeline.finished import read_manifest
-from beam_pipeline.manifest import TOKENIZER
-from beam_pipeline.render_trace import render
 from beam_pipeline.traces_manifest import is_traces
-from transforms import storage
 from transforms.errors import OutputError
-from transforms.kernels.packing import packed_cost
-
-_COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
-Decode = Callable[[np.ndarray], str]
+from transforms.tokenize import SPLITS
 
 
-class WindowPlace(NamedTuple):
-    """Where a window lies.
+class Asked(NamedTuple):
+    """What to show: one of these, or else the first window.
 
     Attributes:
-      folder: path of the shards' folder.
-      shard: the manifest's entry.
-      place: the window's number in the shard.
-      seq_len: tokens in it.
+      window: a window, by its number in the split.
+      document: an id or how a digest begins.
+      search: a text.
+      rejects: rejected rows.
+      cluster: a near-duplicate cluster by rank or digest; "" for a table of them.
     """
 
-    folder: str
-    shard: dict[str, Any]
-    place: int
-    seq_len: int
-
-    def column(self, name: str, kind: str) -> np.ndarray:
-        """The window's row of the files of this name, [seq_len]."""
-        dtype = np.dtype(kind).newbyteorder("<")
-        path = storage.join(self.folder, self.shard["file"].replace(".tokens.", f".{name}."))
-        start, size = self.place * self.seq_len * dtype.itemsize, self.seq_len * dtype.itemsize
-        return np.frombuffer(storage.read_range(path, start, start + size), dtype)
+    window: int | None = None
+    document: str | None = None
+    search: str | None = None
+    rejects: bool = False
+    cluster: str | None = None
 
 
-def show(folder: str, split: str, window: int, layout: str | None = None) -> int:
-    """Prints a window.
+class Within(NamedTuple):
+    """Where to look, and how much to print.
+
+    Attributes:
+      split: "train", or "val" or "validation", which are the same; None for all, or for the first
+        where there can be only one.
+      layout: of traces; None for the first of the recipe.
+      source, reason: of rejected rows.
+      most: entries of a list.
+    """
+
+    split: str | None = None
+    layout: str | None = None
+    source: str | None = None
+    reason: str | None = None
+    most: int = 10
+
+
+def show(folder: str, asked: Asked, within: Within) -> int:
+    """Prints what is asked for.
 
     Args:
       folder: of something finished.
-      split: "train", or "val" or "validation", which are the same.
-      window: its number in the split, from 0.
-      layout: of traces; the first of the recipe, if none is named.
 
     Raises:
-      OutputError: there is nothing finished, or no such layout or window.
+      OutputError: there is nothing finished, or it has nothing like that.
     """
-    whole = read_manifest(folder)
-    held_out = split != "train"
     console = Console()
-    if is_traces(whole):
-        known = whole["recipe"]["layouts"]
-        if layout not in (None, *known):
-            raise OutputError(f"{folder} has no layout {layout!r}: it has {', '.join(known)}")
-        name = f"{'validation' if held_out else 'train'}/{layout or known[0]}"
-        _show_example(folder, name, window, console)
-    elif layout is not None:
-        raise OutputError(f"{folder} holds a corpus, which has no layouts: leave out --layout")
+    traces = is_traces(read_manifest(folder))
+    if not asked.rejects and (within.source or within.reason):
+        raise OutputError("--source and --reason are of rejected rows: add --rejects")
+    if asked.rejects:
+        from beam_pipeline.show_rejects import show_rejects
+
+        show_rejects(folder, within.source, within.reason, within.most, console)
+    elif asked.document is None and asked.search is None and asked.cluster is None:
+        from beam_pipeline.show_window import show_window
+
+        show_window(folder, within.split or "train", asked.window or 0, within.layout, console)
+    elif traces:
+        raise OutputError(
+            f"{folder} holds traces: --document, --search and --cluster are for a corpus; look at "
+            "traces with --window and --layout"
+        )
     else:
-        _show_documents(folder, "val" if held_out else "train", window, console)
+        _show_of_corpus(folder, asked, within, console)
     return 0
 
 
-def _show_documents(folder: str, split: str, window: int, console: Console) -> None:
-    manifest = read_manifest(folder, split)
-    found = find_window(folder, split, window, manifest)
-    _print_place(found, split, window, manifest, console)
-    ids = found.column("tokens", manifest["dtype"])
-    docs_path = storage.join(found.folder, found.shard["docs_file"])
-    docs = pq.read_table(io.BytesIO(storage.read_bytes(docs_path)))
-    colours = {
-        source["name"]: _COLOURS[k % len(_COLOURS)] for k, source in enumerate(manifest["sources"])
-    }
-    decode = _decoder(folder, manifest)
-    for document, part in documents_in(ids, docs, found.place, manifest):
-        colour = colours[document["source"]]
-        console.print(Text(_title(document), style=f"bold {colour}"))
-        console.print(Text(_decode_chunks(part, manifest, decode), style=colour))
-    padding = int((ids == manifest["pad_id"]).sum())
-    if padding:
-        console.print(f"{padding} tokens of padding", style="dim", highlight=False)
+def _show_of_corpus(folder: str, asked: Asked, within: Within, console: Console) -> None:
+    if within.layout is not None:
+        raise OutputError(f"{folder} holds a corpus, which has no layouts: leave out --layout")
+    splits = SPLITS if within.split is None else (SPLITS[within.split != "train"],)
+    if asked.cluster is not None:
+        from beam_pipeline.show_clusters import show_cluster, show_clusters
 
+        if asked.cluster:
+            show_cluster(folder, asked.cluster, within.most, console)
+        else:
+            show_clusters(folder, within.most, console)
+        return
+    from beam_pipeline.show_documents import search, show_document
 
-def _show_example(folder: str, name: str, window: int, console: Console) -> None:
-    manifest = read_manifest(folder, name)
-    found = find_window(folder, name, window, manifest)
-    _print_place(found, name, window, manifest, console)
-    tokens = found.column("tokens", manifest["dtype"])
-    regions = found.column("regions", manifest["columns"]["regions"])
-    console.print(render(tokens, regions, manifest, _decoder(folder, manifest)))
-
-
-def _print_place(
-    found: WindowPlace, name: str, window: int, manifest: dict[str, Any], console: Console
-) -> None:
-    console.print(
-        f"window {window} of {manifest['n_sequences']:,} in {name}: window {found.place} of "
-        f"{found.shard['file']}, {manifest['seq_len']} tokens",
-        style="bold",
-        highlight=False,
-    )
-
-
-def find_window(folder: str, name: str, window: int, manifest: dict[str, Any]) -> WindowPlace:
-    """Finds a window of a folder of shards.
-
-    Raises:
-      OutputError: there is no such window.
-    """
-    path = storage.join(folder, *name.split("/"))
-    place = window
-    for shard in manifest["shards"]:
-        if 0 <= place < shard["sequences"]:
-            return WindowPlace(path, shard, place, manifest["seq_len"])
-        place -= shard["sequences"]
-    raise OutputError(
-        f"{name} has windows 0 to {manifest['n_sequences'] - 1}, not {window}"
-        if manifest["n_sequences"]
-        else f"{name} has no windows"
-    )
-
-
-def documents_in(
-    ids: np.ndarray, docs: pa.Table, window: int, manifest: dict[str, Any]
-) -> list[tuple[dict[str, Any], np.ndarray]]:
-    """The documents of a window, in order, each with the part of the window that it fills."""
-    seq_len = manifest["seq_len"]
-    firsts = docs["window"].to_numpy() * seq_len + docs["position"].to_numpy() - 1
-    n_ids = docs["n_ids"].to_numpy().astype(np.int64)
-    stops = firsts + packed_cost(n_ids, seq_len)
-    begin = window * seq_len
-    inside = np.flatnonzero((firsts < begin + seq_len) & (stops > begin))
-    found = []
-    for row in inside.tolist():
-        part = ids[max(0, firsts[row] - begin) : max(0, stops[row] - begin)]
-        found.append((docs.slice(row, 1).to_pylist()[0], part))
-    return found
-
-
-def _title(document: dict[str, Any]) -> str:
-    name = f" {document['id']}" if document.get("id") else ""
-    copies = document["cluster_size"]
-    cluster = f", stands for {copies} duplicates" if copies > 1 else ""
-    return f"── {document['source']}{name} ({document['n_ids']:,} ids{cluster})"
-
-
-def _decode_chunks(part: np.ndarray, manifest: dict[str, Any], decode: Decode) -> str:
-    """Text of a document's part; where a chunk ends and the next begins is marked."""
-    marks = np.isin(part, (manifest["bos_id"], manifest["eos_id"]))
-    chunks = np.split(part, np.flatnonzero(marks))
-    texts = [
-        decode(chunk[~np.isin(chunk, (manifest["bos_id"], manifest["eos_id"]))]) for chunk in chunks
-    ]
-    return "⏎".join(text for text in texts if text)
-
-
-def _decoder(folder: str, manifest: dict[str, Any]) -> Decode:
-    if manifest["tokenizer"]["name"] == "bytes":
-        return lambda ids: ids.astype(np.uint8).tobytes().decode(errors="replace")
-    from tokenizers import Tokenizer
-
-    raw = storage.read_bytes(storage.join(folder, TOKENIZER))
-    tokenizer = Tokenizer.from_str(raw.decode())
-    return lambda ids: tokenizer.decode(ids.tolist(), skip_special_tokens=False)
+    if asked.document is not None:
+        show_document(folder, splits, asked.document, console)
+    else:
+        search(folder, splits, asked.search or "", within.most, console)

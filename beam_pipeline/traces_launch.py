@@ -20,7 +20,7 @@ from beam_pipeline.specs import input_of
 from beam_pipeline.started import check_output, check_work, started, started_work, take
 from beam_pipeline.traces_manifest import TracesFacts
 from beam_pipeline.traces_recipe import TracesRecipe
-from transforms import storage
+from transforms import rejects, storage
 from transforms.errors import RecipeError
 from transforms.readers import planning
 from transforms.readers.planning import Plan
@@ -115,7 +115,7 @@ def launch_traces(
     if prepared is not None:
         sample = list(sample_of(_example_texts(plan, parser)))
         prepared, reason = settle(prepared, tokenizer_json, path, sample, backend)
-    take(output, work, this_run, this_work, encode.folders())
+    take(output, work, this_run, this_work, (*encode.folders(), rejects.FOLDER))
     write_plan(work, [plan])
     return TracesLaunch(
         output=output,

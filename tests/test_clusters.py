@@ -25,7 +25,7 @@ CHAIN = np.array([[0] * 10, [1] * 2 + [0] * 8, [1] * 2 + [0] * 6 + [2] * 2], np.
 
 def test_cluster_keeps_one_and_tells_who_went_through_a_chain():
     nodes = nodes_of([100] * 3, [1, 2, 3], CHAIN, copies=[1, 5, 2])
-    kept, chained, sizes = judge(nodes, edges_of([(0, 1), (1, 2)]), "cluster", 8)
+    kept, chained, sizes, *_ = judge(nodes, edges_of([(0, 1), (1, 2)]), "cluster", 8)
     assert kept.tolist() == [True, False, False]
     assert chained.tolist() == [False, False, True]
     assert sizes.tolist() == [8, 8, 8]
@@ -33,14 +33,14 @@ def test_cluster_keeps_one_and_tells_who_went_through_a_chain():
 
 def test_greedy_keeps_the_end_of_a_chain():
     nodes = nodes_of([100] * 3, [1, 2, 3], CHAIN)
-    kept, chained, _ = judge(nodes, edges_of([(0, 1), (1, 2)]), "greedy", 8)
+    kept, chained, *_ = judge(nodes, edges_of([(0, 1), (1, 2)]), "greedy", 8)
     assert kept.tolist() == [True, False, True]
     assert not chained.any()
 
 
 def test_greedy_drops_both_ends_if_the_middle_is_best():
     nodes = nodes_of([100] * 3, [2, 1, 3], CHAIN)
-    kept, _, _ = judge(nodes, edges_of([(0, 1), (1, 2)]), "greedy", 8)
+    kept, *_ = judge(nodes, edges_of([(0, 1), (1, 2)]), "greedy", 8)
     assert kept.tolist() == [False, True, False]
 
 
@@ -50,7 +50,7 @@ def test_node_order_does_not_matter():
     expected = {101, 104}
     for seed in range(5):
         shuffled = nodes[np.random.default_rng(seed).permutation(5)]
-        kept, _, _ = judge(shuffled, edges, "cluster", 4)
+        kept, *_ = judge(shuffled, edges, "cluster", 4)
         assert set(shuffled["ref"][kept].tolist()) == expected
 
 

@@ -64,9 +64,26 @@ def _edges(parts: list[bytes]) -> np.ndarray:
     return np.frombuffer(b"".join(parts), np.uint64).reshape(-1, 2)
 
 
-def judge(
-    nodes: np.ndarray, edges: np.ndarray, keep: Keep, min_agree: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+class Judged(NamedTuple):
+    """What becomes of documents that have an edge.
+
+    Attributes:
+      kept: bool [n].
+      chained: bool [n], dropped although the signature agrees in too few positions with that of
+        the one kept.
+      sizes: int64 [n], documents in the cluster, exact copies included.
+      best: uint64 [n], reference to the best document of the cluster, which is kept.
+      agreement: int64 [n], positions in which the signature equals that of the best document.
+    """
+
+    kept: np.ndarray
+    chained: np.ndarray
+    sizes: np.ndarray
+    best: np.ndarray
+    agreement: np.ndarray
+
+
+def judge(nodes: np.ndarray, edges: np.ndarray, keep: Keep, min_agree: int) -> Judged:
     """Decides who is kept of each component.
 
     Args:
@@ -74,10 +91,6 @@ def judge(
       edges: `records.EDGE` between them; repeats do not matter.
       keep: policy, see SPEC "Near dedup".
       min_agree: equal signature positions that make an edge.
-
-    Returns:
-      kept bool [n]; chained bool [n], dropped although the signature agrees in too few positions
-      with that of the one kept; cluster sizes int64 [n], exact copies included.
     """
     order = records.order_by(nodes, *records.PREFERENCE_ORDER)
     rank = np.empty(len(nodes), np.int64)
@@ -95,7 +108,13 @@ def judge(
         min_agree,
     )
     sizes = np.bincount(component, weights=nodes["copies"]).astype(np.int64)
-    return decision.kept, decision.chained, sizes[component]
+    return Judged(
+        decision.kept,
+        decision.chained,
+        sizes[component],
+        nodes["ref"][decision.best],
+        decision.agreement,
+    )
 
 
 class Clustered(NamedTuple):
@@ -162,8 +181,9 @@ class _JudgeComponents(beam.DoFn):
     def process(self, group: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[tuple[int, bytes]]:
         nodes = records.unpack(group[1]["nodes"], records.node(self.settings.permutations))
         edges = np.unique(records.unpack(group[1]["edges"], records.EDGE))
-        kept, chained, sizes = judge(nodes, edges, self.keep, self.settings.min_agree)
-        for outcome, which in ((ledger.NEAR_DUPLICATE, ~kept), (ledger.CHAINED, chained)):
+        judged = judge(nodes, edges, self.keep, self.settings.min_agree)
+        outcomes = (ledger.NEAR_DUPLICATE, ~judged.kept), (ledger.CHAINED, judged.chained)
+        for outcome, which in outcomes:
             for source in np.unique(nodes["source"][which]).tolist():
                 found = which & (nodes["source"] == source)
                 amount = int(found.sum()), int(nodes["size"][found].sum(dtype=np.int64))
@@ -172,8 +192,10 @@ class _JudgeComponents(beam.DoFn):
                 )
         verdicts = np.empty(len(nodes), records.VERDICT)
         verdicts["position"] = records.ref_positions(nodes["ref"])
-        verdicts["kept"] = kept
-        verdicts["cluster"] = sizes
+        verdicts["kept"] = judged.kept
+        verdicts["cluster"] = judged.sizes
+        verdicts["best"] = judged.best
+        verdicts["agreement"] = judged.agreement
         yield from records.split(verdicts, records.ref_pieces(nodes["ref"]))
 
 

@@ -8,6 +8,8 @@ import apache_beam as beam
 from transforms import storage
 from transforms.account import REJECTS_PER_REASON, Reject
 
+FOLDER = "rejects"
+
 
 def _by_source(
     sampled: tuple[tuple[str, str], list[tuple[bytes, bytes]]],
@@ -24,7 +26,7 @@ class _WriteRejects(beam.DoFn):
         self, group: tuple[str, Iterable[tuple[str, list[tuple[bytes, bytes]]]]]
     ) -> Iterator[str]:
         source, by_outcome = group
-        path = storage.join(self.output, "rejects", f"{source}.jsonl")
+        path = storage.join(self.output, FOLDER, f"{source}.jsonl")
         rows = [row for _, sampled in sorted(by_outcome) for _, row in sampled]
         storage.write_whole(path, b"".join(row + b"\n" for row in rows))
         yield path

@@ -14,7 +14,8 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, readers, records, storage
-from transforms.documents import Piece, RowBatch, TextBatch
+from transforms.documents import Piece, TextBatch
+from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
 from transforms.kernels.gather import gather
 from transforms.readers.spec import SourceSpec
@@ -33,6 +34,7 @@ class TokenizeSettings:
     Attributes:
       sources, weights: by place in the recipe.
       per_mille: of a thousand documents, how many are held out.
+      output: folder of the corpus.
     """
 
     sources: tuple[SourceSpec, ...]
@@ -41,6 +43,7 @@ class TokenizeSettings:
     per_mille: int
     tokenizer: PreparedTokenizer
     work: WorkFolder
+    output: str
 
 
 class PieceTokens(NamedTuple):
@@ -115,7 +118,9 @@ def tokenize_piece(
     held_out: list[np.ndarray] = [np.empty(0, bool)]
     names: list[str | None] = []
     done = 0
-    for texts, some_names in _read_rows(piece, settings.sources[piece.source], expected["row"]):
+    for texts, some_names in readers.read_rows(
+        piece, settings.sources[piece.source], expected["row"]
+    ):
         count = len(texts)
         _check_unchanged(piece, texts, expected[done : done + count])
         done += count
@@ -156,20 +161,6 @@ def tokenize_piece(
         [names[k] for k in order.tolist()] if names else None,
         outcomes,
     )
-
-
-def _read_rows(
-    piece: Piece, spec: SourceSpec, rows: np.ndarray
-) -> Iterator[tuple[TextBatch, list[str | None] | None]]:
-    """Texts and ids of the given rows (ascending) of a piece."""
-    for batch in readers.read(piece, spec):
-        if not isinstance(batch, RowBatch) or not len(batch.rows):
-            continue
-        wanted = np.flatnonzero(np.isin(batch.rows, rows, assume_unique=True))
-        if len(wanted):
-            ids = batch.ids
-            names = None if ids is None else [ids[k] for k in wanted.tolist()]
-            yield batch.texts.take(wanted), names
 
 
 def _check_unchanged(piece: Piece, texts: TextBatch, expected: np.ndarray) -> None:
@@ -219,7 +210,10 @@ class _TokenizePiece(beam.DoFn):
         positions, clusters = kept_documents(survivors, verdicts)
         settings = self.settings
         scanned = storage.load_array(settings.work.scan(number))
-        name = settings.sources[piece.source].name
+        spec = settings.sources[piece.source]
+        name = spec.name
+        if len(verdicts):
+            write_duplicates(settings.output, piece, spec, scanned, verdicts)
         if settings.weights[piece.source] == 0:
             size = int(scanned["size"][positions].sum(dtype=np.int64))
             yield beam.pvalue.TaggedOutput(
@@ -243,8 +237,9 @@ class Tokenize(beam.PTransform):
     """Reads pieces again and encodes what deduplication left.
 
     In: {"pieces": (number, `Piece`), "survivors": (number, packed `records.SURVIVOR`),
-    "verdicts": (number, packed `records.VERDICT`)}. Out: `Tokenized`. Side effect: a token file a
-    piece. A source of weight 0 is not read again; what is left of it counts as over budget.
+    "verdicts": (number, packed `records.VERDICT`)}. Out: `Tokenized`. Side effects: a token file a
+    piece; a file in `duplicates/` of a piece that has near duplicates. A source of weight 0 is not
+    read again; what is left of it counts as over budget.
     """
 
     settings: TokenizeSettings

@@ -11,19 +11,19 @@ ONE_COMPONENT = np.zeros(3, np.int64)
 
 
 def test_cluster_keeps_the_best_and_says_what_only_the_chain_took():
-    kept, chained = decide(np.array([0, 1, 2]), CHAIN_EDGES, ONE_COMPONENT, "cluster", CHAIN, 2)
+    kept, chained, *_ = decide(np.array([0, 1, 2]), CHAIN_EDGES, ONE_COMPONENT, "cluster", CHAIN, 2)
     assert kept.tolist() == [True, False, False]
     assert chained.tolist() == [False, False, True]
 
 
 def test_nothing_is_chained_where_all_are_like_the_best():
-    kept, chained = decide(np.array([1, 0, 2]), CHAIN_EDGES, ONE_COMPONENT, "cluster", CHAIN, 2)
+    kept, chained, *_ = decide(np.array([1, 0, 2]), CHAIN_EDGES, ONE_COMPONENT, "cluster", CHAIN, 2)
     assert kept.tolist() == [False, True, False]
     assert not chained.any()
 
 
 def test_greedy_drops_only_what_is_like_something_kept():
-    kept, chained = decide(np.array([0, 1, 2]), CHAIN_EDGES, ONE_COMPONENT, "greedy", CHAIN, 2)
+    kept, chained, *_ = decide(np.array([0, 1, 2]), CHAIN_EDGES, ONE_COMPONENT, "greedy", CHAIN, 2)
     assert kept.tolist() == [True, False, True]
     assert not chained.any()
 
@@ -31,7 +31,7 @@ def test_greedy_drops_only_what_is_like_something_kept():
 def test_no_rows():
     none = np.empty(0, np.int64)
     for keep in ("cluster", "greedy"):
-        kept, chained = decide(
+        kept, chained, *_ = decide(
             none, np.empty((0, 2), np.int64), none, keep, np.empty((0, 4), np.uint16), 2
         )
         assert len(kept) == len(chained) == 0
@@ -68,7 +68,7 @@ def decided(graph, keep):
 @given(graphs())
 def test_cluster_equals_the_plain_form(graph):
     ranks, _, components, signatures = graph
-    kept, chained = decided(graph, "cluster")
+    kept, chained, *_ = decided(graph, "cluster")
     for row, component in enumerate(components):
         members = [i for i, other in enumerate(components) if other == component]
         best = min(members, key=ranks.__getitem__)
@@ -84,5 +84,5 @@ def test_greedy_equals_the_plain_form(graph):
     for row in sorted(range(len(ranks)), key=ranks.__getitem__):
         if not any({(row, other), (other, row)} & set(pairs) for other in expected):
             expected.add(row)
-    kept, _ = decided(graph, "greedy")
+    kept, *_ = decided(graph, "greedy")
     assert set(np.flatnonzero(kept).tolist()) == expected

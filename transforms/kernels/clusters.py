@@ -17,10 +17,14 @@ class Decision(NamedTuple):
       kept: bool [n].
       chained: bool [n], rows dropped only because a chain of others links them to the row kept:
         their own signature is not like its.
+      best: int64 [n], the best row of each one's component.
+      agreement: int64 [n], positions in which the signature equals that of the best row.
     """
 
     kept: np.ndarray
     chained: np.ndarray
+    best: np.ndarray
+    agreement: np.ndarray
 
 
 def decide(
@@ -44,14 +48,13 @@ def decide(
       signatures: uint16 [n, permutations].
       min_agree: positions in which the signatures of near duplicates are equal, at least.
     """
-    if keep == "greedy":
-        return Decision(_keep_greedily(ranks, edges), np.zeros(len(ranks), bool))
+    rows = np.arange(len(ranks))
     best = _best_of_component(ranks, components)
-    kept = best == np.arange(len(ranks))
-    dropped = np.flatnonzero(~kept)
-    chained = np.zeros(len(ranks), bool)
-    chained[dropped] = _count_equal(signatures, dropped, best[dropped]) < min_agree
-    return Decision(kept, chained)
+    agreement = _count_equal(signatures, rows, best)
+    if keep == "greedy":
+        kept = _keep_greedily(ranks, edges)
+        return Decision(kept, np.zeros(len(ranks), bool), best, agreement)
+    return Decision(best == rows, agreement < min_agree, best, agreement)
 
 
 def _best_of_component(ranks: np.ndarray, components: np.ndarray) -> np.ndarray:

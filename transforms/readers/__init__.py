@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from transforms.documents import Piece, RowBatch
+import numpy as np
+
+from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.errors import DamagedFileError
 from transforms.readers.compressed import read_compressed_jsonl
 from transforms.readers.hub import read_hub
@@ -13,7 +15,7 @@ from transforms.readers.rows import NOTE_DAMAGED, FileNote
 from transforms.readers.spec import SourceSpec
 from transforms.readers.synthetic import read_synthetic
 
-__all__ = ["FileNote", "land", "read"]
+__all__ = ["FileNote", "land", "read", "read_rows"]
 
 _Reader = Callable[[Piece, SourceSpec], Iterator[RowBatch | FileNote]]
 _READERS: dict[str, _Reader] = {
@@ -42,6 +44,24 @@ def read(piece: Piece, spec: SourceSpec) -> Iterator[RowBatch | FileNote]:
         if spec.on_bad_file == "fail":
             raise
         yield FileNote(piece.path, NOTE_DAMAGED, str(error))
+
+
+def read_rows(
+    piece: Piece, spec: SourceSpec, rows: np.ndarray
+) -> Iterator[tuple[TextBatch, list[str | None] | None]]:
+    """Texts and ids of some rows of a piece, in order; see `read`.
+
+    Args:
+      rows: integers [n], ascending.
+    """
+    for batch in read(piece, spec):
+        if not isinstance(batch, RowBatch) or not len(batch.rows):
+            continue
+        wanted = np.flatnonzero(np.isin(batch.rows, rows, assume_unique=True))
+        if len(wanted):
+            ids = batch.ids
+            names = None if ids is None else [ids[k] for k in wanted.tolist()]
+            yield batch.texts.take(wanted), names
 
 
 def land(piece: Piece, spec: SourceSpec, work_dir: str) -> Iterator[Piece]:

@@ -1,0 +1,120 @@
+"""The differences of two outputs as a terminal shows them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from beam_pipeline.document_sets import Comparison, Example
+
+if TYPE_CHECKING:
+    from beam_pipeline.diff import Change, Differences
+
+_LESS, _MORE = "red", "green"
+_SHORT = 12
+
+
+def print_differences(found: "Differences", console: Console) -> None:
+    """Prints what differs, each part of it that has anything as a table."""
+    console.print(Text(f"A  {found.before}\nB  {found.after}", "bold"), soft_wrap=True)
+    if not found.any():
+        console.print("nothing differs", style="green")
+        return
+    console.print(
+        "the shards are the same, byte for byte" if found.same_bytes else "the shards differ",
+        style="green" if found.same_bytes else "yellow",
+    )
+    for title, changes in (
+        ("Recipe", found.recipe),
+        ("Inputs, bytes", found.inputs),
+        ("Tokenizer", found.tokenizer),
+        ("Versions", found.versions),
+    ):
+        _print_values(title, changes, console)
+    _print_numbers("What became of documents", found.ledger, console)
+    _print_numbers("Sizes", found.sizes, console)
+    _print_numbers("Mix of the train split", found.mix, console)
+    for layout, comparison in found.documents.items():
+        _print_documents(layout, comparison, console)
+    for change in found.warnings:
+        side, style = ("A", _LESS) if change.before else ("B", _MORE)
+        console.print(Text(f"warning in {side} only: {change.place}", style))
+
+
+def _print_values(title: str, changes: "Sequence[Change]", console: Console) -> None:
+    if not changes:
+        return
+    table = _table(title)
+    for heading, style in (("A", _LESS), ("B", _MORE)):
+        table.add_column(heading, style=style, overflow="fold")
+    for change in changes:
+        table.add_row(change.place, _plain(change.before), _plain(change.after))
+    console.print(table)
+
+
+def _print_numbers(title: str, changes: "Sequence[Change]", console: Console) -> None:
+    if not changes:
+        return
+    table = _table(title)
+    for heading in ("A", "B", "B - A"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for change in changes:
+        name = change.place.replace(":", ": ").replace("_", " ").replace(".", "  ", 1)
+        before, after = change.before or 0, change.after or 0
+        shares = isinstance(before, float) or isinstance(after, float)
+        delta = after - before
+        told = [f"{n:.1%}" if shares and "share" in name else _number(n) for n in (before, after)]
+        sign = f"{delta:+.1%}" if shares and "share" in name else _number(delta, sign=True)
+        table.add_row(name, *told, Text(sign, _MORE if delta > 0 else _LESS))
+    console.print(table)
+
+
+def _print_documents(layout: str, found: Comparison, console: Console) -> None:
+    where = f" of {layout}" if layout else ""
+    counts = [("lost", found.lost), ("gained", found.gained), ("in another split", found.moved)]
+    if not any(count for _, count in counts):
+        console.print(f"documents{where}: the same {found.common:,}", highlight=False)
+        return
+    table = _table(f"Documents{where}; {found.common:,} are in both")
+    for name, _ in counts:
+        table.add_column(name, justify="right")
+    for source in sorted({*found.lost, *found.gained, *found.moved}):
+        table.add_row(
+            source, *(f"{count[source]:,}" if count[source] else "-" for _, count in counts)
+        )
+    console.print(table)
+    for name, examples in (
+        ("lost", found.lost_examples),
+        ("gained", found.gained_examples),
+        ("in another split", found.moved_examples),
+    ):
+        for example in examples:
+            console.print(_example(name, example), highlight=False, soft_wrap=True)
+
+
+def _example(what: str, example: Example) -> str:
+    name = example.name or example.digest[:_SHORT]
+    return f"{what}: {example.source} {name}, {' to '.join(example.splits)}"
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("", overflow="fold")
+    return table
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return orjson.dumps(value).decode()
+
+
+def _number(value: float, sign: bool = False) -> str:
+    form = "+" if sign else ""
+    return f"{value:{form},}" if isinstance(value, int) else f"{value:{form}.2f}"
