@@ -78,6 +78,20 @@ def _parser() -> argparse.ArgumentParser:
     traces.add_argument("--quiet", action="store_true", help="print errors only")
     traces.set_defaults(command=_traces, takes_beam_options=True)
 
+    plan = commands.add_parser(
+        "plan",
+        help="estimate a corpus and its run from a sample",
+        allow_abbrev=False,
+        description="Reads a sample of the sources and says what `build` will give and take. "
+        "Nothing is written. Exit code 0 also where the budget cannot be met.",
+    )
+    plan.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    plan.add_argument(
+        "--offline", action="store_true", help="replace hub sources by generated documents"
+    )
+    plan.add_argument("--json", action="store_true", help="print JSON, for programs")
+    plan.set_defaults(command=_plan, takes_beam_options=False)
+
     verify = commands.add_parser(
         "verify", help="check a finished corpus or finished traces", allow_abbrev=False
     )
@@ -186,6 +200,13 @@ def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
         from beam_pipeline.run import build_traces
 
     return build_traces(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
+
+
+def _plan(arguments: argparse.Namespace, _: list[str]) -> int:
+    with importing():
+        from beam_pipeline.plan import plan
+
+    return plan(arguments.recipe, offline=arguments.offline, as_json=arguments.json)
 
 
 def _verify(arguments: argparse.Namespace, _: list[str]) -> int:

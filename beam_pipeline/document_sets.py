@@ -4,7 +4,6 @@ The docs files are read as often as it takes for one part of the digests, cut by
 to fit in memory.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,15 +35,18 @@ class Example:
 
 @dataclass
 class Comparison:
-    """What became of documents between two outputs, counted by source.
+    """What became of documents between two outputs, and the least of each by digest as examples.
 
-    Examples are those with the least digests.
+    Attributes:
+      common: documents of both, in whatever split.
+      lost, gained: documents of only the first, and of only the second, by source.
+      moved: documents of both that are in different splits, by source.
     """
 
     common: int = 0
-    lost: Counter[str] = field(default_factory=Counter)
-    gained: Counter[str] = field(default_factory=Counter)
-    moved: Counter[str] = field(default_factory=Counter)
+    lost: dict[str, int] = field(default_factory=dict)
+    gained: dict[str, int] = field(default_factory=dict)
+    moved: dict[str, int] = field(default_factory=dict)
     lost_examples: list[Example] = field(default_factory=list)
     gained_examples: list[Example] = field(default_factory=list)
     moved_examples: list[Example] = field(default_factory=list)
@@ -173,7 +175,8 @@ def compare(before: DocumentSet, after: DocumentSet, splits: Sequence[str]) -> C
             (only_b, found.gained, found.gained_examples, after, None),
             (moved, found.moved, found.moved_examples, after, moved_to),
         ):
-            counts.update(side.by_source(rows))
+            for source, count in side.by_source(rows).items():
+                counts[source] = counts.get(source, 0) + count
             few = rows[: EXAMPLES - len(examples)]
             told = [(splits[s],) for s in few["split"]]
             if of is not None:

@@ -46,6 +46,7 @@ class Launch:
       keep: policy for near duplicates.
       by_source: duplicates in different sources do not count.
       facts: for the manifests.
+      plans: of the sources.
       remarks: lines to tell the user at launch.
     """
 
@@ -59,6 +60,7 @@ class Launch:
     budget: BudgetSettings
     write: WriteSettings
     facts: CorpusFacts
+    plans: tuple[Plan, ...]
     remarks: tuple[str, ...]
 
     @property
@@ -282,5 +284,6 @@ def _settings(
             offline=offline,
             versions=versions(),
         ),
+        plans=tuple(plans),
         remarks=remarks,
     )

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 _LESS, _MORE = "red", "green"
 _SHORT = 12
 
+SHARE = "share"
+
 
 def print_differences(found: "Differences", console: Console) -> None:
     """Prints what differs, each part of it that has anything as a table."""
     console.print(Text(f"A  {found.before}\nB  {found.after}", "bold"), soft_wrap=True)
     if not found.any():
-        console.print("nothing differs", style="green")
+        documents = sum(one.common for one in found.documents.values())
+        console.print(f"nothing differs; {documents:,} documents", style="green", highlight=False)
         return
     console.print(
         "the shards are the same, byte for byte" if found.same_bytes else "the shards differ",
@@ -60,45 +63,55 @@ def _print_numbers(title: str, changes: "Sequence[Change]", console: Console) ->
     if not changes:
         return
     table = _table(title)
+    table.add_column("")
     for heading in ("A", "B", "B - A"):
         table.add_column(heading, justify="right", no_wrap=True)
+    last = ""
     for change in changes:
-        name = change.place.replace(":", ": ").replace("_", " ").replace(".", "  ", 1)
+        group, _, name = change.place.partition(".")
         before, after = change.before or 0, change.after or 0
-        shares = isinstance(before, float) or isinstance(after, float)
+        as_share = name == SHARE
         delta = after - before
-        told = [f"{n:.1%}" if shares and "share" in name else _number(n) for n in (before, after)]
-        sign = f"{delta:+.1%}" if shares and "share" in name else _number(delta, sign=True)
-        table.add_row(name, *told, Text(sign, _MORE if delta > 0 else _LESS))
+        table.add_row(
+            group if group != last else "",
+            name.replace(":", ": ").replace("_", " "),
+            *(f"{n:.1%}" if as_share else _number(n) for n in (before, after)),
+            Text(
+                f"{100 * delta:+.1f} points" if as_share else _number(delta, sign=True),
+                _MORE if delta > 0 else _LESS,
+            ),
+        )
+        last = group
     console.print(table)
 
 
 def _print_documents(layout: str, found: Comparison, console: Console) -> None:
     where = f" of {layout}" if layout else ""
-    counts = [("lost", found.lost), ("gained", found.gained), ("in another split", found.moved)]
-    if not any(count for _, count in counts):
+    parts = (
+        ("lost", found.lost, found.lost_examples),
+        ("gained", found.gained, found.gained_examples),
+        ("in another split", found.moved, found.moved_examples),
+    )
+    if not any(counts for _, counts, _ in parts):
         console.print(f"documents{where}: the same {found.common:,}", highlight=False)
         return
     table = _table(f"Documents{where}; {found.common:,} are in both")
-    for name, _ in counts:
+    for name, _, _ in parts:
         table.add_column(name, justify="right")
     for source in sorted({*found.lost, *found.gained, *found.moved}):
-        table.add_row(
-            source, *(f"{count[source]:,}" if count[source] else "-" for _, count in counts)
-        )
+        amounts = (counts.get(source) for _, counts, _ in parts)
+        table.add_row(source, *(f"{count:,}" if count else "-" for count in amounts))
     console.print(table)
-    for name, examples in (
-        ("lost", found.lost_examples),
-        ("gained", found.gained_examples),
-        ("in another split", found.moved_examples),
-    ):
+    for name, _, examples in parts:
+        if examples:
+            console.print(f"{name}, for example:", style="bold")
         for example in examples:
-            console.print(_example(name, example), highlight=False, soft_wrap=True)
+            console.print(f"  {_example(example)}", highlight=False, soft_wrap=True, markup=False)
 
 
-def _example(what: str, example: Example) -> str:
+def _example(example: Example) -> str:
     name = example.name or example.digest[:_SHORT]
-    return f"{what}: {example.source} {name}, {' to '.join(example.splits)}"
+    return f"{example.source} {name} ({' to '.join(example.splits)})"
 
 
 def _table(title: str) -> Table:

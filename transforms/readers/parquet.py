@@ -74,6 +74,16 @@ def row_group_ranges(path: str, spec: SourceSpec, piece_bytes: int) -> list[tupl
     return ranges
 
 
+def row_counts(path: str) -> list[int]:
+    """Rows of each row group.
+
+    Raises:
+      DamagedFileError: the footer cannot be read.
+    """
+    with _named_damage(path), _open(path) as file:
+        return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+
+
 @contextmanager
 def _open(path: str) -> Iterator[pq.ParquetFile]:
     if storage.is_remote(path):

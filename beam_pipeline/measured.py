@@ -1,0 +1,44 @@
+"""Measured figures and list prices that an estimate rests on, each with where it is from."""
+
+# benchmarks/README.md, "What was found", 30 November 2026, two cores: corpusbeam at 1x, 4x, 16x
+# and 150x of the bench documents; the two smallest are a quarter and a half of them.
+MEMORY_BY_TEXT_MB = ((16, 531), (33, 550), (65, 609), (260, 720), (1_040, 850), (9_751, 1_993))
+
+# The same table: wall and CPU at 1x and 16x as a line. What is left of it at 0 MB is start-up; its
+# slope is 1.56 CPU seconds a second on two cores.
+START_UP_SECONDS = 3.8
+START_UP_CPU_SECONDS = 4.1
+BUSY_CORES = 0.78
+
+# CPU of the whole job over that of reading twice, scanning and tokenizing alone: deduplication,
+# packing, writing and Beam. The 0.036 CPU seconds a MB of the same table, over 0.029 that `plan`
+# measures on the same documents.
+OTHER_STEPS = 1.25
+
+# Tokens that the shards of those runs held at most, and how many copies of its ids a shard takes
+# while it is made (read, in order, packed; transforms/write.py).
+MEASURED_SHARD_TOKENS = 10_000_000
+SHARD_COPIES = 3
+
+# Text that lz4 leaves in a landed piece (transforms/readers/landed.py), on the bench documents.
+LANDED_SHARE = 0.6
+
+# Bytes that cross shuffles for a document that takes part in every step: ARCHITECTURE.md, "Flow",
+# with 16 bands. Few documents share a bucket, so members and candidates are left out.
+SHUFFLED_BYTES = 60 + 8 + 16 * 16 + 8 + 68 + 86
+
+# A row of a docs file, with an id of some 40 characters; zstd does little for a digest.
+DOCS_ROW_BYTES = 50
+
+# USD, Dataflow batch in us-central1: vCPU hour, GB hour of memory, GB hour of disk, GB shuffled.
+# From cloud.google.com/dataflow/pricing as public cost scripts have quoted it since February 2020;
+# the page could not be read when this was written, so look there before you rely on it.
+PRICE_VCPU_HOUR = 0.056
+PRICE_MEMORY_GB_HOUR = 0.003557
+PRICE_DISK_GB_HOUR = 0.000054
+PRICE_SHUFFLED_GB = 0.011
+PRICES_FROM = "list prices of us-central1 as quoted in public since 2020"
+
+# What such a worker has for each vCPU.
+WORKER_MEMORY_GB = 4
+WORKER_DISK_GB = 25
