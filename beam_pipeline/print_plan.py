@@ -35,8 +35,9 @@ def print_plan(found: Estimate, recipe: Mapping[str, Any], console: Console) -> 
     console.print(_resource_table(found))
     console.print(
         "Near duplicates are not known from a sample, exact ones only within it: what is left is "
-        "an upper bound. Time and cost have a range of -20% to +80%. Memory is from measured runs "
-        f"(benchmarks/README.md), Dataflow's cost from {measured.PRICES_FROM}.",
+        "an upper bound. Time is for a machine with nothing else to do, by what the sample took; "
+        "memory is from measured runs (benchmarks/README.md). "
+        f"Dataflow's cost from {measured.PRICES_FROM}.",
         style="dim",
         highlight=False,
     )
@@ -44,13 +45,14 @@ def print_plan(found: Estimate, recipe: Mapping[str, Any], console: Console) -> 
 
 def _input_table(found: Estimate) -> Table:
     table = _table("What the sources hold")
-    for title in ("documents", "text", "sampled", "tokens a byte"):
+    for title in ("documents", "±", "text", "sampled", "tokens a byte"):
         table.add_column(title, justify="right", no_wrap=True)
     for source in found.sources:
         sampled = "all of it" if source.whole else _bytes(source.sampled_bytes)
         table.add_row(
             source.name,
             _count(source.documents),
+            _reach(source.documents),
             "unknown" if source.text_bytes is None else _bytes(source.text_bytes.expected),
             sampled,
             f"{source.tokens_per_byte:.3f}",
@@ -105,7 +107,10 @@ def _told(found: Estimate, recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append((_shortage(source, recipe), _STYLES["no"]))
     for verdict, words in (
         ("unknown", "is of unknown size, so whether it has its share is not known"),
-        ("perhaps", "has about its share; the sample cannot tell whether it is enough"),
+        (
+            "perhaps",
+            "has about its share; near duplicates and the sample leave open whether it is enough",
+        ),
     ):
         for source in found.sources:
             if source.weight and source.met == verdict:
@@ -138,8 +143,13 @@ def _shortage(source: SourceEstimate, recipe: Mapping[str, Any]) -> str:
 
 
 def _resource_table(found: Estimate) -> Table:
-    table = Table(title="What comes out and what it takes", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("")
+    table = Table(
+        title="What comes out and what it takes",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_header=False,
+    )
+    table.add_column("", no_wrap=True)
     table.add_column("")
     takes = found.resources
     for name, told in (
@@ -166,14 +176,13 @@ def _dataflow(takes: Resources) -> str:
     hours, dollars = takes.dataflow_vcpu_hours, takes.dataflow_usd
     if hours is None or dollars is None:
         return "unknown"
-    return (
-        f"{hours.low:,.2g} to {hours.high:,.2g} vCPU hours, "
-        f"{_dollars(dollars.low)} to {_dollars(dollars.high)}, start-up of workers aside"
-    )
+    return f"{_between(hours, '', ' vCPU hours')}, {_between(dollars, '$', '')}; start-up aside"
 
 
-def _dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 0.01 else "$0.01"
+def _between(amount: Range, before: str, after: str) -> str:
+    if amount.high < 0.1:
+        return f"under {before}0.10{after}"
+    return f"{before}{amount.low:,.2f} to {before}{amount.high:,.2f}{after}"
 
 
 def _duration(seconds: float) -> str:

@@ -24,9 +24,6 @@ PART_BYTES = 512 << 10
 COMPRESSED_BYTES = 64 << 20
 HUB_SHARDS = 4
 
-# What text expands to, about; it only decides how many rows are passed over.
-_EXPANSION = 3
-
 
 @dataclass
 class Part:
@@ -174,7 +171,8 @@ def _rows_of_stream(
     piece: Piece, spec: SourceSpec, units: float, offsets: list[float], most: int
 ) -> list[Part]:
     """Every so many lines of a compressed file, as far as its first `most` bytes."""
-    step = max(1, round(min(units, most) * _EXPANSION / (len(offsets) * PART_BYTES)))
+    expected = min(units, most) * _expansion(piece.path)
+    step = max(1, round(expected / (len(offsets) * PART_BYTES)))
     first = int(offsets[0] * step)
     found: list[Part] = []
     taken: list[int] = []
@@ -209,3 +207,10 @@ def _rows_of_stream(
         part.units = consumed * share
         part.cpu_seconds += stream_seconds * share
     return found
+
+
+def _expansion(path: str) -> float:
+    """What a byte of a compressed file expands to, by its first block."""
+    with storage.open_read(path) as file:
+        block = next(iter(compressed.DecompressedStream(file, path)))
+        return len(block) / max(1, file.tell())
