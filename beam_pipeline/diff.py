@@ -190,17 +190,23 @@ def _documents(
     if not is_traces(a):
         sources = list(dict.fromkeys(s["name"] for m in (a, b) for s in m["sources"]))
         folders = {split: split for split in SPLITS}
-        sets = [DocumentSet(folder, folders, "digest", sources) for folder in (before, after)]
-        return {"": compare(*sets, SPLITS)}
+        return {"": _compare(before, after, folders, "digest", sources)}
     found = {}
     for layout in a["recipe"]["layouts"]:
         if layout in b["recipe"]["layouts"]:
             folders = {split: f"{split}/{layout}" for split in TRACES_SPLITS}
-            sets = [
-                DocumentSet(folder, folders, "problem", ["traces"]) for folder in (before, after)
-            ]
-            found[layout] = compare(*sets, TRACES_SPLITS)
+            found[layout] = _compare(before, after, folders, "problem", ["traces"])
     return found
+
+
+def _compare(
+    before: str, after: str, folders: dict[str, str], key: str, sources: list[str]
+) -> Comparison:
+    return compare(
+        DocumentSet(before, folders, key, sources),
+        DocumentSet(after, folders, key, sources),
+        list(folders),
+    )
 
 
 def _differ(found: Comparison) -> bool:

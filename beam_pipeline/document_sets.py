@@ -178,9 +178,8 @@ def compare(before: DocumentSet, after: DocumentSet, splits: Sequence[str]) -> C
             for source, count in side.by_source(rows).items():
                 counts[source] = counts.get(source, 0) + count
             few = rows[: EXAMPLES - len(examples)]
-            told = [(splits[s],) for s in few["split"]]
-            if of is not None:
-                told = [(*one, splits[s]) for one, s in zip(told, of[: len(few)], strict=True)]
+            of_few = [few["split"]] if of is None else [few["split"], of[: len(few)]]
+            told = [tuple(splits[s] for s in places) for places in zip(*of_few, strict=True)]
             examples += side.examples(few, told)
     return found
 

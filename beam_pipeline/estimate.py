@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -26,16 +26,17 @@ _FASTER, _SLOWER = 0.8, 1.8
 _NEAR_DUPLICATES = 0.05
 
 
-class Range(NamedTuple):
+@dataclass(frozen=True)
+class Range:
     """An estimate; low and high hold the truth in 95% of samples, as far as sampling goes."""
 
     low: float
     expected: float
     high: float
 
-    def times(self, factor: float) -> "Range":
-        """All three, scaled."""
-        return Range(self.low * factor, self.expected * factor, self.high * factor)
+    def scaled(self, factor: float, more: float = 0.0) -> "Range":
+        """All three times a factor, and more."""
+        return Range(*(factor * one + more for one in (self.low, self.expected, self.high)))
 
 
 @dataclass(frozen=True)
@@ -169,16 +170,18 @@ def ratio(values: Sequence[float], units: Sequence[float], total: float) -> Rang
       total: units of the whole.
     """
     y, x = np.asarray(values, float), np.asarray(units, float)
-    if not x.sum():
+    read = float(x.sum())
+    if not read:
         return Range(0, 0, 0)
-    rate = y.sum() / x.sum()
+    rate = float(y.sum()) / read
     expected = rate * total
-    left = max(0.0, 1 - x.sum() / total)
+    left = max(0.0, 1 - read / total)
     if left < 1e-9:
         return Range(expected, expected, expected)
     if len(y) < 2:
         return Range(0, expected, math.inf)
-    spread = math.sqrt(left * len(y) / (len(y) - 1) * ((y - rate * x) ** 2).sum()) / x.sum()
+    squares = float(((y - rate * x) ** 2).sum())
+    spread = math.sqrt(left * len(y) / (len(y) - 1) * squares) / read
     reach = _SIGMAS * spread * total
     return Range(max(0.0, expected - reach), expected, expected + reach)
 
@@ -293,7 +296,7 @@ def _resources(
         output_mb=tokens * shape.width / 1e6 + _kept(sources) * measured.DOCS_ROW_BYTES / 1e6,
         work_mb=_work_bytes(sources, shape) / 1e6,
         dataflow_vcpu_hours=vcpu_hours,
-        dataflow_usd=Range(*(hours * an_hour + shuffle for hours in vcpu_hours)),
+        dataflow_usd=vcpu_hours.scaled(an_hour, shuffle),
     )
 
 

@@ -106,9 +106,9 @@ def show_cluster(folder: str, which: str, most: int, console: Console) -> None:
         except SourceError as error:
             console.print(str(error), highlight=False, soft_wrap=True)
             continue
-        sides = [_place(one, specs[one.piece.source].name) for one in (best, member)]
+        left, right = (_place(one, specs[one.piece.source].name) for one in (best, member))
         in_colour = console.color_system is not None
-        console.print(side_by_side(text, other, *sides, in_colour))
+        console.print(side_by_side(text, other, left, right, in_colour))
     if len(others) > most:
         console.print(
             f"{len(others) - most:,} more; --first N shows more", style="dim", highlight=False
