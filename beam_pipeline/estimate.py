@@ -223,7 +223,11 @@ def _source(
     text = sum(part.text_bytes for part in result.parts)
     tokens = sum(sum(part.tokens) for part in result.parts)
     has = share.granted if train is None else train.expected
-    expected = min(float(share.granted), has * _most_epochs(settings))
+    most = has * _most_epochs(settings)
+    expected = most
+    if share.granted < most:
+        # The document that crosses the target is in: half a document more, on average.
+        expected = min(most, share.granted + _mean_cost(result) / 2) if share.granted else 0.0
     return SourceEstimate(
         name=settings.sources[place],
         weight=settings.weights[place],
@@ -240,6 +244,11 @@ def _source(
         epochs=expected / has if has else 0.0,
         met=_verdict(train, share.target, _most_epochs(settings)),
     )
+
+
+def _mean_cost(result: SourceResult) -> float:
+    documents = sum(part.documents[TRAIN] for part in result.parts)
+    return sum(part.tokens[TRAIN] for part in result.parts) / max(1, documents)
 
 
 def _most_epochs(settings: BudgetSettings) -> int:

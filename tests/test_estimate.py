@@ -48,8 +48,9 @@ def budget(**changes):
     return BudgetSettings(**(values | changes))
 
 
-def source(tokens, total=1.0, documents=10):
-    part = PartResult(1.0, 1000, Counter({"read": documents}), [tokens, 10], [documents, 1])
+def source(tokens, total=1.0):
+    """Of documents of one token each."""
+    part = PartResult(1.0, 1000, Counter({"read": tokens}), [tokens, 10], [tokens, 10])
     return SourceResult([part], total, total == 1.0)
 
 
@@ -61,26 +62,26 @@ def estimated(settings, *sources):
 def test_a_budget_that_can_be_met_is_met():
     found = estimated(budget(), source(900), source(900))
     assert found.met == "yes"
-    assert found.train_tokens == 1000
+    # The documents that cross the targets are in.
+    assert [one.expected for one in found.sources] == [600.5, 400.5]
     assert found.train_shards == 3
-    assert [one.epochs for one in found.sources] == [600 / 900, 400 / 900]
+    assert [one.epochs for one in found.sources] == [600.5 / 900, 400.5 / 900]
 
 
 def test_a_source_that_is_short_is_named_with_what_it_has():
     found = estimated(budget(), source(900), source(300))
     assert found.met == "no"
     assert [one.met for one in found.sources] == ["yes", "no"]
-    assert found.sources[1].expected == 300
-    assert found.train_tokens == 900
+    assert [one.expected for one in found.sources] == [600.5, 300]
 
 
 @pytest.mark.parametrize(
     ("policy", "tokens", "met"),
     [
-        ("shortfall", 900, "no"),
-        ("fail", 900, "no"),
-        ("redistribute", 1000, "no"),
-        ("repeat", 1000, "yes"),
+        ("shortfall", 900.5, "no"),
+        ("fail", 900.5, "no"),
+        ("redistribute", 1000.5, "no"),
+        ("repeat", 1001, "yes"),
     ],
 )
 def test_policies_for_a_short_source(policy, tokens, met):
@@ -100,7 +101,7 @@ def test_a_source_of_unknown_size_leaves_the_rest_unknown():
     assert found.resources.seconds is None
     assert found.resources.memory_mb is None
     # It is taken to give its share.
-    assert found.train_tokens == 1000
+    assert found.sources[1].expected == 400
 
 
 def test_a_source_of_weight_0_has_no_budget_to_meet():

@@ -47,8 +47,8 @@ def cluster(job, survivors, edges, keep, *options):
     return run(build, *options)
 
 
-def verdict_of(ref, kept, size):
-    return ref >> 24, (ref & (1 << 24) - 1, kept, size)
+def verdict_of(ref, kept, size, best, agreement):
+    return ref >> 24, (ref & (1 << 24) - 1, kept, size, best, agreement)
 
 
 @MODES
@@ -59,7 +59,12 @@ def test_a_chain_of_three(scanned, keep, kept, options):
     edges = [pairs(refs[:3]).tobytes()]
     found = cluster(job, all_survive(scans), edges, keep, *options)
     assert are(found["verdicts"], int, bytes)
-    expected = [verdict_of(ref, keeps == "1", 3) for ref, keeps in zip(refs, kept, strict=False)]
+    agreements = [int((row["signature"] == rows[0]["signature"]).sum()) for row in rows[:3]]
+    assert agreements[0] == job.near.permutations > max(agreements[1:])
+    expected = [
+        verdict_of(ref, keeps == "1", 3, refs[0], agreement)
+        for ref, keeps, agreement in zip(refs[:3], kept, agreements, strict=True)
+    ]
     assert records_by_key(found["verdicts"], records.VERDICT) == dict.fromkeys(expected, 1)
     lost = [int(row["size"]) for row, keeps in zip(rows, kept, strict=False) if keeps == "0"]
     # All three are web documents that share no text: what is lost is lost through the edges alone.
@@ -85,7 +90,7 @@ def test_edges_may_come_in_any_pieces_and_more_than_once(scanned):
     assert records_by_key(several["verdicts"], records.VERDICT) == verdicts
     assert amounts(several["entries"]) == amounts(one["entries"])
     assert len(verdicts) == 9 + 2 + 16
-    assert sum(kept for _, (_, kept, _) in verdicts) == 3
+    assert sum(kept for _, (_, kept, *_) in verdicts) == 3
 
 
 def test_the_account_is_by_the_source_of_the_document_that_is_lost(scanned):
