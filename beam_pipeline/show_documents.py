@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.padding import Padding
-from rich.rule import Rule
 from rich.text import Text
 
 from beam_pipeline.decoding import Decode, decoder
@@ -64,7 +63,7 @@ def show_document(folder: str, splits: tuple[str, ...], key: str, console: Conso
             f"{MIN_DIGEST} or more digits of a digest, as `show` prints them"
         )
     for hit in found:
-        console.print(Rule(Text(hit.title(), "bold cyan"), align="left"))
+        console.print(Text(hit.title(), "bold cyan"))
         console.print(Text(hit.text))
 
 

@@ -6,6 +6,7 @@ from beam_pipeline.cli import main
 from beam_pipeline.show_clusters import side_by_side
 from tests import jobs, traces_jobs
 from tests.jobs import build, recipe_of, source_of
+from transforms import storage
 from transforms.readers.synthetic import document
 
 # The 53rd and the 106th document are near duplicates of the one before.
@@ -180,3 +181,22 @@ def test_words_that_are_not_compared_are_counted(monkeypatch):
     left, right = cells(table)
     assert left[-1] == "5 more words, not compared"
     assert right[-1] == ""
+
+
+def test_what_lies_on_gs_is_looked_at_like_what_is_here(capsys, built, bucket):
+    there = f"{bucket}/corpus"
+    for path in built.folder.rglob("*"):
+        if path.is_file():
+            name = path.relative_to(built.folder).as_posix()
+            storage.write_whole(f"{there}/{name}", path.read_bytes())
+    for options in (
+        ("--cluster",),
+        ("--cluster", "1"),
+        ("--rejects",),
+        ("--search", NEEDLE),
+        ("--document", "row7"),
+        ("--window", "3"),
+    ):
+        here = shown(capsys, built.folder, *options)
+        assert shown(capsys, there, *options) == here
+    assert run(capsys, "diff", built.folder, there)[0] == 0
