@@ -18,6 +18,8 @@ _LESS, _MORE = "red", "green"
 _SHORT = 12
 
 SHARE = "share"
+# A smaller difference would be printed as none.
+_LEAST_SHARE = 0.0005
 
 
 def print_differences(found: "Differences", console: Console) -> None:
@@ -31,13 +33,10 @@ def print_differences(found: "Differences", console: Console) -> None:
         "the shards are the same, byte for byte" if found.same_bytes else "the shards differ",
         style="green" if found.same_bytes else "yellow",
     )
-    for title, changes in (
-        ("Recipe", found.recipe),
-        ("Inputs, bytes", found.inputs),
-        ("Tokenizer", found.tokenizer),
-        ("Versions", found.versions),
-    ):
-        _print_values(title, changes, console)
+    _print_values("Recipe", found.recipe, console)
+    _print_inputs(found.inputs, console)
+    _print_values("Tokenizer", found.tokenizer, console)
+    _print_values("Versions", found.versions, console)
     _print_numbers("What became of documents", found.ledger, console)
     _print_numbers("Sizes", found.sizes, console)
     _print_numbers("Mix of the train split", found.mix, console)
@@ -59,6 +58,25 @@ def _print_values(title: str, changes: "Sequence[Change]", console: Console) -> 
     console.print(table)
 
 
+def _print_inputs(changes: "Sequence[Change]", console: Console) -> None:
+    """Files by source, counted: there may be thousands."""
+    if not changes:
+        return
+    table = _table("Inputs that differ")
+    for title in ("only A", "only B", "other size", "such as"):
+        table.add_column(title, justify="left" if title == "such as" else "right", overflow="fold")
+    by_source: dict[str, list[Change]] = {}
+    for change in changes:
+        by_source.setdefault(change.place.partition(".")[0], []).append(change)
+    for source, some in by_source.items():
+        only_a = sum(change.after is None for change in some)
+        only_b = sum(change.before is None for change in some)
+        counts = (only_a, only_b, len(some) - only_a - only_b)
+        example = some[0].place.partition(".")[2].rpartition("/")[2]
+        table.add_row(source, *(f"{n:,}" if n else "-" for n in counts), example)
+    console.print(table)
+
+
 def _print_numbers(title: str, changes: "Sequence[Change]", console: Console) -> None:
     if not changes:
         return
@@ -72,6 +90,8 @@ def _print_numbers(title: str, changes: "Sequence[Change]", console: Console) ->
         before, after = change.before or 0, change.after or 0
         as_share = name == SHARE
         delta = after - before
+        if as_share and abs(delta) < _LEAST_SHARE:
+            continue
         table.add_row(
             group if group != last else "",
             name.replace(":", ": ").replace("_", " "),

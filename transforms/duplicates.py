@@ -79,7 +79,8 @@ def write_duplicates(
         }
     ).replace_schema_metadata({_PIECE: orjson.dumps(asdict(readable))})
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    # Keys are random: dictionaries and statistics of them are of no use.
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
     path = storage.join(output, FOLDER, f"{piece.number:012x}.parquet")
     storage.write_whole(path, memoryview(sink.getvalue()))
 
