@@ -37,7 +37,7 @@ def print_plan(found: Estimate, recipe: Mapping[str, Any], console: Console) -> 
         "Near duplicates are not known from a sample, exact ones only within it: what is left is "
         "an upper bound. Time is for a machine with nothing else to do, by what the sample took; "
         "memory is from measured runs (benchmarks/README.md). "
-        f"Dataflow's cost from {measured.PRICES_FROM}.",
+        f"Dataflow's cost is from {measured.PRICES_FROM}.",
         style="dim",
         highlight=False,
     )
