@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from beam_pipeline.finished import read_manifest
-from beam_pipeline.launch import source_spec
 from beam_pipeline.recipe import Recipe
+from beam_pipeline.specs import source_spec
 from transforms.duplicates import Clusters, Member, read_again, read_duplicates
 from transforms.errors import OutputError, SourceError
 
