@@ -12,7 +12,8 @@ from apache_beam.pvalue import AsDict, AsList, AsSingleton
 from beam_pipeline.finish import finish
 from beam_pipeline.launch import Launch
 from beam_pipeline.manifest import CorpusFacts, manifests
-from transforms import ledger
+from beam_pipeline.report.write import add_report
+from transforms import ledger, statistics
 from transforms.account import Note
 from transforms.budget import Budget, Shares
 from transforms.clusters import Cluster
@@ -31,7 +32,7 @@ def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
     """Adds the corpus job to a pipeline.
 
     Returns:
-      the paths of the finished manifests, once `_SUCCESS` is written.
+      the paths of the report and the finished manifests, once `_SUCCESS` is written.
     """
     sources = launched.source_names
     pieces = pipeline | "LandPieces" >> LandPieces(launched.scan.sources, launched.work)
@@ -81,7 +82,7 @@ def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
 
 @dataclass
 class _Finish(beam.DoFn):
-    """Checks the ledger; writes the manifests, then `_SUCCESS`; clears the work folder."""
+    """Checks the ledger; writes report and manifests, then `_SUCCESS`; clears the work folder."""
 
     facts: CorpusFacts
     output: str
@@ -97,8 +98,10 @@ class _Finish(beam.DoFn):
         notes: Sequence[Note],
         rejects: Sequence[str],
     ) -> Iterator[str]:
+        account, found = statistics.apart(entries)
         names = [spec.name for spec in self.facts.sources]
-        table = ledger.as_table(entries, names)
+        table = ledger.as_table(account, names)
         ledger.check(table)
         written = manifests(self.facts, shards, table, spent, shares, notes)
+        yield add_report(written, self.facts, found, rejects, self.output, self.work)
         yield from finish(written, self.output, self.work)

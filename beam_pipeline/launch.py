@@ -276,6 +276,8 @@ def _settings(
         facts=CorpusFacts(
             recipe=recipe.canonical(),
             recipe_sha256=recipe.sha256(),
+            warn=recipe.warn,
+            rules=rules,
             sources=sources,
             inputs_chosen=tuple((planned.chosen, planned.total) for planned in plans),
             tokenizer=tokenizer,

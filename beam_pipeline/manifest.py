@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from beam_pipeline.recipe import Warn
 from transforms.budget import Share
+from transforms.quality import Rules
 from transforms.readers.spec import HubInput, SourceSpec
 from transforms.shards import ShardInfo
 from transforms.tokenize import SPLITS, TRAIN, group_key
@@ -17,6 +19,7 @@ STARTED = "_STARTED.json"
 SUCCESS = "_SUCCESS"
 MANIFEST = "manifest.json"
 TOKENIZER = "tokenizer.json"
+REPORT = "report.html"
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class CorpusFacts:
 
     Attributes:
       recipe: as `Recipe.canonical` gives it.
+      warn: when to warn of the corpus.
+      rules: of the quality filter, by source.
       inputs_chosen: by source, (read, all) files or dataset shards.
       skipped: (path, kind, detail) of damaged files that launch left out.
       offline: hub sources were replaced by generated documents.
@@ -32,6 +37,8 @@ class CorpusFacts:
 
     recipe: dict[str, Any]
     recipe_sha256: str
+    warn: Warn
+    rules: tuple[Rules, ...]
     sources: tuple[SourceSpec, ...]
     inputs_chosen: tuple[tuple[int, int], ...]
     tokenizer: PreparedTokenizer

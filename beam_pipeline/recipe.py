@@ -124,6 +124,26 @@ class Dedup(StrictModel):
         return self
 
 
+class Warn(StrictModel):
+    """When a finished corpus is worth a warning; no byte of the shards depends on it.
+
+    Attributes:
+      step_loss: a step drops more than this share of a source's documents.
+      off_target: a source's share of the tokens is off its weight by more than this part of it.
+      cluster_texts: a cluster of near duplicates has more different texts, which look alike
+        because they fill in one template rather than because they were copied.
+      tokens_per_byte: a source takes more; English takes about 0.25 of most vocabularies.
+      val_tokens: the validation split has fewer, though it was allowed twice as many. A loss has
+        a standard deviation of some 3 nats a token: over 100 000 tokens its mean is off by 0.01.
+    """
+
+    step_loss: float = Field(default=0.5, ge=0, le=1)
+    off_target: float = Field(default=0.1, ge=0)
+    cluster_texts: int = Field(default=100, ge=1)
+    tokens_per_byte: float = Field(default=0.5, gt=0)
+    val_tokens: int = Field(default=100_000, ge=0)
+
+
 class HubSource(StrictModel):
     """A dataset on the Hugging Face hub, streamed; `repo` may be a local dataset folder.
 
@@ -226,6 +246,7 @@ class Recipe(JobRecipe):
       train_tokens: the token budget of the train split.
       when_short: what happens when a source has fewer tokens than its share.
       max_epochs: with `when_short: repeat`, how often a document may be used.
+      warn: not part of the canonical form, so that one may change it and resume.
     """
 
     COMMAND: ClassVar[str] = "build"
@@ -233,6 +254,7 @@ class Recipe(JobRecipe):
         "tokenizer": TokenizerRecipe,
         "holdout": Holdout,
         "dedup": Dedup,
+        "warn": Warn,
         "huggingface": HubSource,
         "synthetic": SyntheticSource,
         "sources": Source,
@@ -244,6 +266,7 @@ class Recipe(JobRecipe):
     when_short: Literal["shortfall", "redistribute", "repeat", "fail"] = "shortfall"
     max_epochs: int = Field(default=4, ge=1, le=1000)
     dedup: Dedup = Dedup()
+    warn: Warn = Field(default=Warn(), exclude=True)
     sources: Annotated[tuple[Source, ...], Field(min_length=1, max_length=4096)]
 
     @model_validator(mode="after")

@@ -5,8 +5,10 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from beam_pipeline.finished import read_manifest
+from beam_pipeline.manifest import REPORT
 from transforms import ledger
 
 _ROWS = (
@@ -36,7 +38,9 @@ def print_summary(folder: str, console: Console) -> None:
     console.print(ledger_table(manifest))
     console.print(mix_table(manifest))
     print_damage(manifest, console)
+    print_warnings(manifest, console)
     print_shards(folder, manifest["splits"], manifest["seq_len"], console)
+    console.print(f"report: {folder}/{REPORT}", highlight=False, soft_wrap=True)
 
 
 def print_shards(
@@ -50,6 +54,13 @@ def print_shards(
             highlight=False,
             soft_wrap=True,
         )
+
+
+def print_warnings(manifest: dict[str, Any], console: Console) -> None:
+    """Prints what should make people look twice."""
+    for warning in manifest["warnings"]:
+        text = Text.assemble(("warning: ", "bold yellow"), warning["message"])
+        console.print(text, soft_wrap=True)
 
 
 def print_damage(manifest: dict[str, Any], console: Console) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import apache_beam as beam
+import numpy as np
 import orjson
 
-from transforms import ledger
+from transforms import ledger, statistics
 from transforms.documents import BadRow, Piece
 from transforms.readers.rows import FileNote
 
@@ -26,11 +27,13 @@ class PieceAccount(NamedTuple):
       outcomes: (documents, bytes) by ledger outcome, `read` included.
       rejects: by outcome, the least rejected rows by key, as (key, JSON for people).
       notes: (path, kind, detail) of damage that was passed over.
+      statistics: histograms of its documents, by name.
     """
 
     outcomes: dict[str, tuple[int, int]]
     rejects: dict[str, list[tuple[bytes, bytes]]]
     notes: list[Note]
+    statistics: dict[str, statistics.Counts]
 
     def report(self) -> dict[str, Any]:
         """The account as JSON can hold it."""
@@ -38,13 +41,20 @@ class PieceAccount(NamedTuple):
             outcome: [(key.hex(), row.decode()) for key, row in sampled]
             for outcome, sampled in self.rejects.items()
         }
-        return {"outcomes": self.outcomes, "rejects": rejects, "notes": self.notes}
+        return {
+            "outcomes": self.outcomes,
+            "rejects": rejects,
+            "notes": self.notes,
+            "statistics": self.statistics,
+        }
 
     def tagged(self, source: str) -> Iterator[beam.pvalue.TaggedOutput]:
         """The account as `entries` (`ledger.Entry`), `rejects` (`Reject`) and `notes` (`Note`)."""
         for outcome, (documents, size) in self.outcomes.items():
             entry = ledger.entry(source, outcome, documents, size)
             yield beam.pvalue.TaggedOutput("entries", entry)
+        for name, counts in self.statistics.items():
+            yield beam.pvalue.TaggedOutput("entries", statistics.entry(source, name, counts))
         for outcome, sampled in self.rejects.items():
             for sample in sampled:
                 yield beam.pvalue.TaggedOutput("rejects", ((source, outcome), sample))
@@ -61,6 +71,7 @@ def account_of(report: dict[str, Any]) -> PieceAccount:
             for outcome, sampled in report["rejects"].items()
         },
         [(path, kind, detail) for path, kind, detail in report["notes"]],
+        {name: tuple(counts) for name, counts in report["statistics"].items()},
     )
 
 
@@ -73,6 +84,7 @@ class Accountant:
         self._bytes: Counter[str] = Counter()
         self._rejects: dict[str, list[tuple[bytes, bytes]]] = {}
         self._notes: list[Note] = []
+        self._statistics: dict[str, statistics.Counts] = {}
 
     def note(self, note: FileNote) -> None:
         """Keeps a note of damage."""
@@ -83,6 +95,12 @@ class Accountant:
         if documents:
             self._documents[outcome] += documents
             self._bytes[outcome] += size
+
+    def measure(self, name: str, values: np.ndarray) -> None:
+        """Counts a statistic of documents into its histogram."""
+        counts = statistics.histogram(name, values)
+        before = self._statistics.get(name)
+        self._statistics[name] = counts if before is None else ledger.add([before, counts])
 
     def bad_row(self, row: BadRow) -> None:
         """Counts and samples a row that gives no document."""
@@ -112,4 +130,4 @@ class Accountant:
     def account(self) -> PieceAccount:
         """The account so far."""
         outcomes = {name: (count, self._bytes[name]) for name, count in self._documents.items()}
-        return PieceAccount(outcomes, self._rejects, self._notes)
+        return PieceAccount(outcomes, self._rejects, self._notes, self._statistics)

@@ -8,7 +8,7 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
-from transforms import ledger, records, storage
+from transforms import ledger, records, specimens, statistics, storage
 from transforms.kernels import clusters as cluster_kernels
 from transforms.kernels.union_find import Forest, forest
 from transforms.near_dedup import NearDedupSettings
@@ -122,7 +122,7 @@ class Clustered(NamedTuple):
 
     Attributes:
       verdicts: (piece number, packed `records.VERDICT`) on every document that has an edge.
-      entries: ledger entries of the near duplicates.
+      entries: ledger entries of the near duplicates, and statistics of them.
     """
 
     verdicts: beam.PCollection[tuple[int, bytes]]
@@ -190,13 +190,32 @@ class _JudgeComponents(beam.DoFn):
                 yield beam.pvalue.TaggedOutput(
                     "entries", ledger.entry(self.sources[source], outcome, *amount)
                 )
+        shown = np.zeros(len(nodes), bool)
+        for specimen in specimens.largest_clusters(nodes):
+            yield beam.pvalue.TaggedOutput(
+                "entries", specimen.entry(self.sources[specimen.members[0].source])
+            )
+            shown |= np.isin(nodes["ref"], [m.ref() for m in specimen.members])
+        for entry in self._cluster_sizes(nodes):
+            yield beam.pvalue.TaggedOutput("entries", entry)
         verdicts = np.empty(len(nodes), records.VERDICT)
         verdicts["position"] = records.ref_positions(nodes["ref"])
         verdicts["kept"] = judged.kept
+        verdicts["shown"] = shown
         verdicts["cluster"] = judged.sizes
         verdicts["best"] = judged.best
         verdicts["agreement"] = judged.agreement
         yield from records.split(verdicts, records.ref_pieces(nodes["ref"]))
+
+    def _cluster_sizes(self, nodes: np.ndarray) -> Iterator[ledger.Entry]:
+        """How many texts clusters have; each counts for the source of its preferred document."""
+        order = records.order_by(nodes, "root", *records.PREFERENCE_ORDER)
+        starts = np.flatnonzero(records.run_starts(nodes[order], "root"))
+        texts = np.diff(np.r_[starts, len(order)])
+        best = nodes["source"][order[starts]]
+        for source in np.unique(best).tolist():
+            counts = statistics.histogram(statistics.CLUSTER_TEXTS, texts[best == source])
+            yield statistics.entry(self.sources[source], statistics.CLUSTER_TEXTS, counts)
 
 
 @dataclass

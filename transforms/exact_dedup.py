@@ -8,7 +8,7 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
-from transforms import ledger, records
+from transforms import ledger, records, specimens, statistics
 
 
 def survivors(found: np.ndarray, by_source: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +36,7 @@ class Deduplicated(NamedTuple):
 
     Attributes:
       survivors: (piece number, packed `records.SURVIVOR`).
-      entries: ledger entries of the duplicates.
+      entries: ledger entries of the duplicates, and statistics of them.
     """
 
     survivors: beam.PCollection[tuple[int, bytes]]
@@ -59,10 +59,22 @@ class _DedupPartition(beam.DoFn):
             yield beam.pvalue.TaggedOutput(
                 "entries", ledger.entry(self.sources[source], ledger.EXACT_DUPLICATE, *amount)
             )
+        for entry in self._told(found[chosen], copies):
+            yield beam.pvalue.TaggedOutput("entries", entry)
         kept = np.empty(len(chosen), records.SURVIVOR)
         kept["position"] = records.ref_positions(found["ref"][chosen])
         kept["copies"] = copies
         yield from records.split(kept, records.ref_pieces(found["ref"][chosen]))
+
+    def _told(self, survivors: np.ndarray, copies: np.ndarray) -> Iterator[ledger.Entry]:
+        """How often texts are copied, and which most often."""
+        copied = survivors["source"][copies > 1]
+        for source in np.unique(copied).tolist():
+            of_source = copies[copies > 1][copied == source]
+            counts = statistics.histogram(statistics.COPIES, of_source)
+            yield statistics.entry(self.sources[source], statistics.COPIES, counts)
+        for specimen in specimens.copied_texts(survivors, copies):
+            yield specimen.entry(self.sources[specimen.members[0].source])
 
 
 @dataclass

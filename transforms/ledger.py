@@ -36,7 +36,8 @@ TRAIN_REPEATS = "train_repeats"
 KEPT_WITH = "kept_with"
 ASIDE = (CHAINED, TRAIN_REPEATS, KEPT_WITH)
 
-Entry = tuple[tuple[str, str], tuple[int, int]]
+Entry = tuple[tuple[str, str], tuple[int, ...]]
+"""(source, outcome) and (documents, bytes); `transforms.statistics` puts other counts there."""
 
 
 def entry(source: str, outcome: str, documents: int, size: int) -> Entry:
@@ -52,24 +53,20 @@ def entry(source: str, outcome: str, documents: int, size: int) -> Entry:
     return (source, outcome), (documents, size)
 
 
-def add(amounts: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Sums (documents, bytes) pairs."""
-    documents = size = 0
-    for more_documents, more_size in amounts:
-        documents += more_documents
-        size += more_size
-    return documents, size
+def add(amounts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """Sums tuples of counts, all of one length, place by place."""
+    return tuple(map(sum, zip(*amounts, strict=True)))
 
 
 class Tally(beam.PTransform):
-    """Sums the account.
+    """Sums the account, and what travels with it.
 
     In: `Entry`. Out: `Entry`, one for each (source, outcome).
     """
 
     def expand(
         self, entries: beam.PCollection[Entry]
-    ) -> beam.PCollection[tuple[tuple[str, str], tuple[int, int]]]:
+    ) -> beam.PCollection[tuple[tuple[str, str], tuple[int, ...]]]:
         """Wires the sum."""
         return entries | "Sum" >> beam.CombinePerKey(add)
 

@@ -26,12 +26,25 @@ class Rules(ABC):
     """Why a text is dropped, in the order in which the rules are tried."""
 
     @abstractmethod
-    def _failures(self, measures: np.ndarray) -> tuple[np.ndarray, ...]:
-        """For each of REASONS the texts it applies to, bool [n_texts].
+    def statistics(self, measures: np.ndarray) -> dict[str, np.ndarray]:
+        """What the thresholds `min_NAME` and `max_NAME` are held against, by name, [n_texts] each.
 
         Args:
           measures: `transforms.kernels.text.MEASURES` [n_texts].
         """
+
+    @abstractmethod
+    def _failures(self, statistics: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        """For each of REASONS the texts it applies to, bool [n_texts]."""
+
+    def bounds(self) -> dict[str, tuple[float | None, float | None]]:
+        """Least and largest value that is kept, by name of the statistic; None for no bound."""
+        found: dict[str, tuple[float | None, float | None]] = {}
+        for threshold, value in asdict(self).items():
+            name = threshold[len("min_") :]
+            low, high = found.get(name, (None, None))
+            found[name] = (value, high) if threshold.startswith("min_") else (low, value)
+        return found
 
 
 @dataclass(frozen=True)
@@ -56,21 +69,30 @@ class ProseRules(Rules):
         "duplicate_lines",
     )
 
-    def _failures(self, measures: np.ndarray) -> tuple[np.ndarray, ...]:
+    def statistics(self, measures: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Rules`."""
         words, characters = measures["words"], measures["characters"]
-        mean_word_length = _ratio(measures["word_characters"], words)
         # Not (lines - distinct) / lines, which rounds otherwise at the threshold.
         duplicate_lines = np.where(
             measures["lines"] > 0, 1 - _ratio(measures["distinct_lines"], measures["lines"]), 0
         )
+        return {
+            "words": words,
+            "mean_word_length": _ratio(measures["word_characters"], words),
+            "letter_fraction": _ratio(measures["letters"], characters),
+            "digit_fraction": _ratio(measures["digits"], characters),
+            "duplicate_line_fraction": duplicate_lines,
+        }
+
+    def _failures(self, statistics: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return (
-            words < self.min_words,
-            words > self.max_words,
-            mean_word_length < self.min_mean_word_length,
-            mean_word_length > self.max_mean_word_length,
-            _ratio(measures["letters"], characters) < self.min_letter_fraction,
-            _ratio(measures["digits"], characters) > self.max_digit_fraction,
-            duplicate_lines > self.max_duplicate_line_fraction,
+            statistics["words"] < self.min_words,
+            statistics["words"] > self.max_words,
+            statistics["mean_word_length"] < self.min_mean_word_length,
+            statistics["mean_word_length"] > self.max_mean_word_length,
+            statistics["letter_fraction"] < self.min_letter_fraction,
+            statistics["digit_fraction"] > self.max_digit_fraction,
+            statistics["duplicate_line_fraction"] > self.max_duplicate_line_fraction,
         )
 
 
@@ -84,13 +106,16 @@ class CodeRules(Rules):
 
     REASONS: ClassVar[tuple[str, ...]] = ("too_short", "too_long", "repeated_character")
 
-    def _failures(self, measures: np.ndarray) -> tuple[np.ndarray, ...]:
-        characters = measures["characters"]
+    def statistics(self, measures: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Rules`."""
         repeated = _ratio(measures["head_top"], measures["head_characters"])
+        return {"characters": measures["characters"], "repeated_character_fraction": repeated}
+
+    def _failures(self, statistics: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return (
-            characters < self.min_characters,
-            characters > self.max_characters,
-            repeated > self.max_repeated_character_fraction,
+            statistics["characters"] < self.min_characters,
+            statistics["characters"] > self.max_characters,
+            statistics["repeated_character_fraction"] > self.max_repeated_character_fraction,
         )
 
 
@@ -104,12 +129,19 @@ class MathRules(Rules):
 
     REASONS: ClassVar[tuple[str, ...]] = ("too_few_words", "not_math")
 
-    def _failures(self, measures: np.ndarray) -> tuple[np.ndarray, ...]:
+    def statistics(self, measures: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Rules`."""
         digits = _ratio(measures["digits"], measures["characters"])
-        return (
-            measures["words"] < self.min_words,
-            (digits < self.min_digit_fraction) & (measures["markers"] < self.min_markers),
-        )
+        return {
+            "words": measures["words"],
+            "digit_fraction": digits,
+            "markers": measures["markers"],
+        }
+
+    def _failures(self, statistics: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        no_digits = statistics["digit_fraction"] < self.min_digit_fraction
+        no_markers = statistics["markers"] < self.min_markers
+        return statistics["words"] < self.min_words, no_digits & no_markers
 
 
 _DEFAULTS: Mapping[str, Rules] = {
@@ -173,7 +205,8 @@ def judge(measures: np.ndarray, rules: Rules) -> np.ndarray:
       that applies.
     """
     verdicts = np.zeros(len(measures), np.int8)
-    for code, failed in reversed(list(enumerate(rules._failures(measures), start=1))):
+    failures = rules._failures(rules.statistics(measures))
+    for code, failed in reversed(list(enumerate(failures, start=1))):
         verdicts[failed] = code
     return verdicts
 

@@ -24,7 +24,14 @@ BAND = np.dtype([("key", "<u8"), ("ref", "<u8")])
 MEMBER = np.dtype([("bucket_hi", "<u8"), ("bucket_lo", "<u8"), ("ref", "<u8")])
 EDGE = np.dtype([("a", "<u8"), ("b", "<u8")])
 VERDICT = np.dtype(
-    [("position", "<u4"), ("kept", "?"), ("cluster", "<u4"), ("best", "<u8"), ("agreement", "<u2")]
+    [
+        ("position", "<u4"),
+        ("kept", "?"),
+        ("shown", "?"),
+        ("cluster", "<u4"),
+        ("best", "<u8"),
+        ("agreement", "<u2"),
+    ]
 )
 DOCUMENT = np.dtype(
     [

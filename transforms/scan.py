@@ -13,7 +13,7 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
-from transforms import keys, ledger, quality, readers, records, storage
+from transforms import keys, ledger, quality, readers, records, statistics, storage
 from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
 from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
@@ -80,6 +80,7 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
         accountant.count(ledger.READ, len(sizes), int(sizes.sum()))
         accountant.count(ledger.EMPTY, int(empty.sum()), int(sizes[empty].sum()))
         _count_filtered(accountant, batch, np.where(empty, 0, verdicts), rules)
+        _measure(accountant, measures[~empty], rules)
         kept = np.flatnonzero(~empty & (verdicts == 0))
         if len(kept):
             texts = batch.texts.take(kept)
@@ -135,6 +136,13 @@ def _count_filtered(
     for place, text in zip(rejected.tolist(), texts, strict=True):
         outcome = f"{ledger.FILTERED}:{rules.REASONS[verdicts[place] - 1]}"
         accountant.sample(outcome, int(batch.rows[place]), text)
+
+
+def _measure(accountant: Accountant, measures: np.ndarray, rules: quality.Rules) -> None:
+    """Counts into histograms what the filter judges, and how long documents are."""
+    found = {statistics.CHARACTERS: measures["characters"], **rules.statistics(measures)}
+    for name, values in found.items():
+        accountant.measure(name, values)
 
 
 def exact_records(piece: Piece, scan: PieceScan) -> np.ndarray:

@@ -13,8 +13,8 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
-from transforms import keys, ledger, readers, records, storage
-from transforms.documents import Piece, TextBatch
+from transforms import keys, ledger, readers, records, specimens, statistics, storage
+from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
 from transforms.kernels.gather import gather
@@ -55,6 +55,7 @@ class PieceTokens(NamedTuple):
       ids: flat, of the tokenizer's dtype.
       names: the documents' ids as the source gives them, if it names a column.
       outcomes: (documents, bytes) by ledger outcome, of those that gave no tokens.
+      excerpts: first lines of documents to show, by position in the scan file.
     """
 
     documents: np.ndarray
@@ -62,6 +63,7 @@ class PieceTokens(NamedTuple):
     ids: np.ndarray
     names: list[str | None] | None
     outcomes: dict[str, tuple[int, int]]
+    excerpts: dict[int, str]
 
 
 def group_key(split: int, source: int) -> int:
@@ -99,6 +101,7 @@ def tokenize_piece(
     scanned: np.ndarray,
     positions: np.ndarray,
     clusters: np.ndarray,
+    shown: np.ndarray,
     settings: TokenizeSettings,
     encoder: Encoder,
 ) -> PieceTokens:
@@ -107,6 +110,7 @@ def tokenize_piece(
     Args:
       scanned: the piece's scan file.
       positions, clusters: from `kept_documents`.
+      shown: from `specimens.wanted_positions`.
 
     Raises:
       SourceError: the input changed since it was scanned.
@@ -117,18 +121,26 @@ def tokenize_piece(
     lengths: list[np.ndarray] = [np.empty(0, np.int64)]
     held_out: list[np.ndarray] = [np.empty(0, bool)]
     names: list[str | None] = []
+    excerpts: dict[int, str] = {}
     done = 0
-    for texts, some_names in readers.read_rows(
-        piece, settings.sources[piece.source], expected["row"]
-    ):
-        count = len(texts)
+    for batch in readers.read(piece, settings.sources[piece.source]):
+        if not isinstance(batch, RowBatch) or not len(batch.rows):
+            continue
+        for k, excerpt in specimens.excerpts(batch, scanned["row"][shown]):
+            excerpts[int(shown[k])] = excerpt
+        wanted = np.flatnonzero(np.isin(batch.rows, expected["row"], assume_unique=True))
+        count = len(wanted)
+        if not count:
+            continue
+        texts = batch.texts.take(wanted)
         _check_unchanged(piece, texts, expected[done : done + count])
         done += count
         batch_ids, batch_lengths = encoder.encode(texts)
         ids.append(batch_ids)
         lengths.append(batch_lengths)
         held_out.append(keys.held_out(texts, settings.per_mille))
-        names += some_names or ()
+        if batch.ids is not None:
+            names += [batch.ids[k] for k in wanted.tolist()]
     if done != len(expected):
         raise SourceError(_changed(piece))
     flat, counts = np.concatenate(ids), np.concatenate(lengths)
@@ -160,6 +172,7 @@ def tokenize_piece(
         gather(flat, starts[order], counts[order]),
         [names[k] for k in order.tolist()] if names else None,
         outcomes,
+        excerpts,
     )
 
 
@@ -179,9 +192,22 @@ def _save(number: int, tokens: PieceTokens, work: WorkFolder) -> dict[str, Any]:
     """Writes the token file of a piece, what is known of its documents, and its report."""
     storage.write_whole(work.tokens(number), memoryview(tokens.ids).cast("B"))
     storage.save_array(work.documents(number), tokens.documents)
-    report = {"train": tokens.train, "outcomes": tokens.outcomes, "names": tokens.names}
+    report = {
+        "train": tokens.train,
+        "outcomes": tokens.outcomes,
+        "names": tokens.names,
+        "excerpts": {str(position): text for position, text in tokens.excerpts.items()},
+    }
     write_report(work.tokens_report(number), report)
     return report
+
+
+def _statistics(documents: np.ndarray) -> dict[str, statistics.Counts]:
+    tokens, size = (int(documents[field].sum(dtype=np.int64)) for field in ("ids", "size"))
+    return {
+        statistics.TOKENS: statistics.histogram(statistics.TOKENS, documents["ids"]),
+        statistics.SPENDING: statistics.Spending(tokens, size),
+    }
 
 
 class Tokenized(NamedTuple):
@@ -189,7 +215,7 @@ class Tokenized(NamedTuple):
 
     Attributes:
       documents: (`group_key`, packed `records.DOCUMENT`).
-      entries: ledger entries of documents that end here.
+      entries: ledger entries of documents that end here, and statistics of the others.
     """
 
     documents: beam.PCollection[tuple[int, bytes]]
@@ -223,11 +249,14 @@ class _TokenizePiece(beam.DoFn):
         report = settings.work.done(settings.work.tokens_report(number))
         if report is None:
             encoder = load_encoder(settings.tokenizer)
-            tokens = tokenize_piece(piece, scanned, positions, clusters, settings, encoder)
+            shown = specimens.wanted_positions(survivors, verdicts, scanned)
+            tokens = tokenize_piece(piece, scanned, positions, clusters, shown, settings, encoder)
             report = _save(number, tokens, settings.work)
         for outcome, amount in report["outcomes"].items():
             yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, *amount))
         documents = np.asarray(storage.load_array(settings.work.documents(number)))
+        for told, counts in _statistics(documents).items():
+            yield beam.pvalue.TaggedOutput("entries", statistics.entry(name, told, counts))
         splits = (np.arange(len(documents)) >= report["train"]).astype(np.int64)
         yield from records.split(documents, group_key(splits, piece.source))
 

@@ -78,7 +78,7 @@ class WorkFolder:
         return storage.join(self.root, "tokens", f"{piece:012x}.lengths.bin")
 
     def tokens_report(self, piece: int) -> str:
-        """What became of the piece's other documents; ids of documents, if the source has them."""
+        """What became of the piece's other documents; their ids, if any; excerpts to show."""
         return storage.join(self.root, "tokens", f"{piece:012x}.json")
 
     def shard_report(self, folder: str, key_range: int) -> str:

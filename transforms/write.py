@@ -104,7 +104,7 @@ def _names(chosen: np.ndarray, settings: WriteSettings) -> list[str | None]:
     return names
 
 
-def _tokens_of_split(spent: tuple[int, tuple[int, int]]) -> tuple[int, int]:
+def _tokens_of_split(spent: tuple[int, tuple[int, ...]]) -> tuple[int, int]:
     key, (_, tokens) = spent
     return split_and_source(key)[0], tokens
 

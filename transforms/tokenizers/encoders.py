@@ -27,6 +27,10 @@ class Encoder(Protocol):
         """
         ...
 
+    def decode(self, ids: np.ndarray) -> str:
+        """The text of ids [n]; bytes that are not UTF-8, as at a cut, become U+FFFD."""
+        ...
+
 
 class BytesEncoder:
     """The ids of a text are its UTF-8 bytes."""
@@ -37,6 +41,10 @@ class BytesEncoder:
     def encode(self, texts: TextBatch) -> tuple[np.ndarray, np.ndarray]:
         """See `Encoder`."""
         return texts.data.astype(self._dtype), texts.sizes()
+
+    def decode(self, ids: np.ndarray) -> str:
+        """See `Encoder`."""
+        return ids.astype(np.uint8).tobytes().decode(errors="replace")
 
 
 class FastokensEncoder:
@@ -53,6 +61,10 @@ class FastokensEncoder:
         )
         lengths = np.diff(np.frombuffer(offsets, "<u8").astype(np.int64))
         return _checked(np.frombuffer(ids, "<u4"), self._prepared), lengths
+
+    def decode(self, ids: np.ndarray) -> str:
+        """See `Encoder`."""
+        return self._tokenizer.decode(ids.tolist(), skip_special_tokens=False)
 
 
 class HFEncoder:
@@ -76,6 +88,10 @@ class HFEncoder:
             start, stop = stop, stop + length
             ids[start:stop] = encoding.ids
         return _checked(ids, self._prepared), lengths
+
+    def decode(self, ids: np.ndarray) -> str:
+        """See `Encoder`."""
+        return self._tokenizer.decode(ids.tolist(), skip_special_tokens=False)
 
 
 def _checked(ids: np.ndarray, prepared: PreparedTokenizer) -> np.ndarray:

@@ -1,0 +1,144 @@
+"""Histograms of documents: how long they are, and what the filter measured."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from beam_pipeline.report.charts import histogram
+from beam_pipeline.report.contents import Report
+from beam_pipeline.report.markup import Html, join, tag
+from beam_pipeline.report.numbers import count, percent, ratio, short
+from transforms import statistics
+
+_TITLES = {
+    statistics.CHARACTERS: "Characters",
+    statistics.TOKENS: "Tokens",
+    statistics.CLUSTER_TEXTS: "Clusters by their different texts",
+    statistics.COPIES: "Texts by their copies",
+    "words": "Words",
+    "mean_word_length": "Mean word length",
+    "letter_fraction": "Letters of characters",
+    "digit_fraction": "Digits of characters",
+    "duplicate_line_fraction": "Repeated lines of lines",
+    "repeated_character_fraction": "Commonest character at the head",
+    "markers": "Markers of formulas",
+}
+_EITHER = "dropped only where digits and markers both fall short"
+_NO_BOUNDS = (None, None)
+
+
+def lengths(report: Report) -> Html:
+    """Characters of all documents, and tokens of those that were encoded."""
+    return _by_source(
+        report,
+        lambda place, found: [
+            figure(name, found[name], unit="documents")
+            for name in (statistics.CHARACTERS, statistics.TOKENS)
+            if name in found
+        ],
+    )
+
+
+def filters(report: Report) -> Html:
+    """What the filter of each source measured, with its thresholds."""
+
+    def figures(place: int, found: dict[str, statistics.Counts]) -> list[Html]:
+        bounds = report.bounds[place]
+        either = _EITHER if report.manifest["sources"][place]["domain"] == "math" else None
+        return [
+            figure(
+                name,
+                found[name],
+                unit="documents",
+                bounds=bound,
+                note=either if name != "words" else None,
+            )
+            for name, bound in bounds.items()
+            if name in found
+        ]
+
+    return _by_source(report, figures)
+
+
+def _by_source(
+    report: Report, figures: Callable[[int, dict[str, statistics.Counts]], list[Html]]
+) -> Html:
+    sections = []
+    for place, source in enumerate(report.sources()):
+        found = report.statistics.get(source["name"], {})
+        drawn = figures(place, found)
+        if drawn:
+            sections += [tag("h3", source["name"]), tag("div", *drawn, class_="panels")]
+    return join(*sections) if sections else tag("p", "No documents.")
+
+
+def figure(
+    name: str,
+    counts: Sequence[int],
+    *,
+    unit: str,
+    bounds: tuple[float | None, float | None] = _NO_BOUNDS,
+    note: str | None = None,
+) -> Html:
+    """A histogram with its title, and its numbers as a table to unfold.
+
+    Args:
+      name: of the statistic.
+      unit: what is counted.
+      note: more to say of it.
+    """
+    edges = statistics.edges(name)
+    total = sum(counts)
+    show = _share if name.endswith("_fraction") else short
+    middle = f"half of them below {show(_quantile(counts, edges, 0.5))}" if total else "none"
+    summary = f"{count(total)} {unit}, {middle}"
+    return tag(
+        "figure",
+        tag("figcaption", tag("b", _TITLES[name]), " ", tag("span", summary)),
+        histogram(counts, edges, bounds, f"Histogram of {_TITLES[name].lower()}: {summary}", show),
+        tag("p", note, class_="note") if note else None,
+        _numbers(counts, edges, unit, show),
+    )
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:g}%"
+
+
+def _quantile(counts: Sequence[int], edges: Sequence[float], share: float) -> float:
+    """The upper edge of the bin that holds a quantile; of the last bin, its lower edge."""
+    place = int(np.searchsorted(np.cumsum(counts), share * sum(counts)))
+    return edges[min(place + 1, len(edges) - 1)]
+
+
+def _numbers(
+    counts: Sequence[int], edges: Sequence[float], unit: str, show: Callable[[float], str]
+) -> Html:
+    total = sum(counts)
+    rows = [
+        tag(
+            "tr",
+            tag("th", f"from {show(edges[k])}", scope="row"),
+            tag("td", count(number)),
+            tag("td", percent(ratio(number, total))),
+        )
+        for k, number in enumerate(counts)
+        if number
+    ]
+    return tag(
+        "details",
+        tag("summary", "Numbers"),
+        tag(
+            "table",
+            tag(
+                "thead",
+                tag(
+                    "tr",
+                    tag("th", "bin", scope="col"),
+                    tag("th", unit, scope="col"),
+                    tag("th", "share", scope="col"),
+                ),
+            ),
+            tag("tbody", *rows),
+        ),
+    )
