@@ -77,10 +77,10 @@ def _losses(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:
             share = lost / reached if reached else 0.0
             if share > limit:
                 most = max(parts, key=lambda outcome: (parts[outcome], outcome))
-                why = f", most of them as {in_words(most)} ({parts[most]:,})" if parts else ""
+                why = f", most as {in_words(most)} ({parts[most]:,})" if ":" in most else ""
                 message = (
-                    f"{source['name']} loses {_percent(share)} of its documents to {step.name} "
-                    f"({lost:,} of {reached:,}){why if ':' in most else ''}"
+                    f"{source['name']} loses {share:.1%} of its documents to {step.name} "
+                    f"({lost:,} of the {reached:,} that came to it){why}"
                 )
                 yield Concern("step_loss", source["name"], share, limit, message)
             reached -= lost
@@ -113,8 +113,8 @@ def _off_target(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:
                 else "other sources have too few tokens"
             )
             message = (
-                f"{source['name']} makes {_percent(realized)} of the tokens of train, not "
-                f"{_percent(target)}: {why}"
+                f"{source['name']} makes {realized:.1%} of the tokens of train, not "
+                f"{target:.1%}: {why}"
             )
             yield Concern("off_target", source["name"], off, limit, message)
 
@@ -127,8 +127,8 @@ def _templates(
             name = manifest["sources"][cluster.members[0].source]["name"]
             message = (
                 f"{cluster.texts:,} different texts make one cluster of near duplicates, of which "
-                f"one in {name} stands for the others: they may share a template rather than be "
-                "copies (see the report)"
+                f"one in {name} stands for the others: they may fill in a template rather than be "
+                "copies"
             )
             yield Concern("cluster_texts", name, cluster.texts, limit, message)
 
@@ -162,7 +162,3 @@ def _small_val(manifest: dict[str, Any], limit: int) -> Iterator[Concern]:
             f"({holdout['per_mille']}), or read more"
         )
         yield Concern("val_tokens", None, tokens, expected, message)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"

@@ -119,6 +119,8 @@ def histogram(
     """
     axis = _axis(counts, edges, bounds)
     most = max(counts, default=0)
+    # Without bounds there is nothing to write above the bars.
+    above = 0 if any(bound is not None for bound in bounds) else _TOP - 4
     return tag(
         "svg",
         _outside(axis, bounds),
@@ -127,7 +129,7 @@ def histogram(
         *_bounds(axis, bounds, show),
         *_ticks([(axis.x(tick), show(tick)) for tick in axis.ticks()]),
         class_="chart",
-        viewbox=f"0 0 {_WIDTH} 150",
+        viewbox=f"0 {above} {_WIDTH} {150 - above}",
         role="img",
         aria_label=f"{label}; the highest bar has {most:,}",
     )
@@ -229,7 +231,7 @@ def curve(chance: Callable[[float], float], chosen: float, label: str, chosen_la
       chosen: the value that is marked.
       chosen_label: what stands at the mark.
     """
-    top, bottom = 16, 172
+    top, bottom = 24, 180
 
     def place(value: float) -> tuple[str, str]:
         x = _LEFT + 26 + (_RIGHT - _LEFT - 30) * value
@@ -248,20 +250,20 @@ def curve(chance: Callable[[float], float], chosen: float, label: str, chosen_la
             for share, line in ((0, bottom), (0.5, (top + bottom) // 2), (1, top))
         ),
         tag("path", class_="line", d="M" + "L".join(f"{a} {b}" for a, b in points)),
-        tag("path", class_="bound", d=f"M{x} {top}V{bottom}"),
+        tag("path", class_="bound", d=f"M{x} 4V{bottom}"),
         tag("circle", class_="point", cx=x, cy=y, r=5),
         tag(
             "text",
             chosen_label,
             class_="bound-label",
             x=x,
-            dx=-8 if at_end else 8,
-            y=bottom - 8,
+            dx=-6 if at_end else 6,
+            y=12,
             text_anchor="end" if at_end else "start",
         ),
         *_ticks([(float(points[20 * k][0]), f"{k / 5:g}") for k in range(6)], bottom),
         class_="chart",
-        viewbox=f"0 0 {_WIDTH} 194",
+        viewbox=f"0 0 {_WIDTH} 202",
         role="img",
         aria_label=label,
     )

@@ -28,24 +28,32 @@ _NO_BOUNDS = (None, None)
 
 
 def lengths(report: Report) -> Html:
-    """Characters of all documents, and tokens of those that were encoded."""
-    return _by_source(
-        report,
-        lambda place, found: [
-            figure(name, found[name], unit="documents")
-            for name in (statistics.CHARACTERS, statistics.TOKENS)
-            if name in found
-        ],
+    """Characters of all documents that were read, tokens of those that were encoded."""
+    return join(
+        tag("h3", "Characters of all documents"),
+        _of_each_source(report, statistics.CHARACTERS),
+        tag("h3", "Tokens of the documents that deduplication left"),
+        _of_each_source(report, statistics.TOKENS),
     )
+
+
+def _of_each_source(report: Report, name: str) -> Html:
+    found = {s["name"]: report.statistics.get(s["name"], {}).get(name) for s in report.sources()}
+    figures = [
+        figure(name, counts, unit="documents", title=source)
+        for source, counts in found.items()
+        if counts
+    ]
+    return tag("div", *figures, class_="panels")
 
 
 def filters(report: Report) -> Html:
     """What the filter of each source measured, with its thresholds."""
-
-    def figures(place: int, found: dict[str, statistics.Counts]) -> list[Html]:
-        bounds = report.bounds[place]
-        either = _EITHER if report.manifest["sources"][place]["domain"] == "math" else None
-        return [
+    sections = []
+    for source, bounds in zip(report.sources(), report.bounds, strict=False):
+        found = report.statistics.get(source["name"], {})
+        either = _EITHER if source["domain"] == "math" else None
+        drawn = [
             figure(
                 name,
                 found[name],
@@ -56,20 +64,9 @@ def filters(report: Report) -> Html:
             for name, bound in bounds.items()
             if name in found
         ]
-
-    return _by_source(report, figures)
-
-
-def _by_source(
-    report: Report, figures: Callable[[int, dict[str, statistics.Counts]], list[Html]]
-) -> Html:
-    sections = []
-    for place, source in enumerate(report.sources()):
-        found = report.statistics.get(source["name"], {})
-        drawn = figures(place, found)
         if drawn:
             sections += [tag("h3", source["name"]), tag("div", *drawn, class_="panels")]
-    return join(*sections) if sections else tag("p", "No documents.")
+    return join(*sections)
 
 
 def figure(
@@ -77,6 +74,7 @@ def figure(
     counts: Sequence[int],
     *,
     unit: str,
+    title: str | None = None,
     bounds: tuple[float | None, float | None] = _NO_BOUNDS,
     note: str | None = None,
 ) -> Html:
@@ -85,20 +83,26 @@ def figure(
     Args:
       name: of the statistic.
       unit: what is counted.
+      title: in place of that of the statistic.
       note: more to say of it.
     """
     edges = statistics.edges(name)
     total = sum(counts)
-    show = _share if name.endswith("_fraction") else short
-    middle = f"half of them below {show(_quantile(counts, edges, 0.5))}" if total else "none"
-    summary = f"{count(total)} {unit}, {middle}"
+    is_share = name.endswith("_fraction")
+    show, tell = (_share, _share) if is_share else (short, _in_full)
+    middle = _quantile(counts, edges, 0.5)
+    summary = f"{count(total)} {unit}, half below {tell(middle)}"
     return tag(
         "figure",
-        tag("figcaption", tag("b", _TITLES[name]), " ", tag("span", summary)),
+        tag("figcaption", tag("b", title or _TITLES[name]), " ", tag("span", summary)),
         histogram(counts, edges, bounds, f"Histogram of {_TITLES[name].lower()}: {summary}", show),
         tag("p", note, class_="note") if note else None,
-        _numbers(counts, edges, unit, show),
+        _numbers(counts, edges, unit, tell),
     )
+
+
+def _in_full(value: float) -> str:
+    return f"{value:,.10g}"
 
 
 def _share(value: float) -> str:

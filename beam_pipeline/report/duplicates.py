@@ -11,6 +11,8 @@ from beam_pipeline.report.passages import passage
 from transforms import ledger, statistics
 from transforms.kernels.minhash import candidate_probability
 
+_BEGINNING = 60
+
 
 def s_curve(report: Report) -> Html:
     """How likely texts of some similarity are to be compared."""
@@ -84,11 +86,16 @@ def _cards(clusters: tuple[Shown, ...], title: Callable[[Shown], str], none: str
 def _card(cluster: Shown, title: str, is_open: bool) -> Html:
     return tag(
         "details",
-        tag("summary", title),
+        tag("summary", title, " ", tag("span", _beginning(cluster))),
         tag("div", *(_excerpt(e, k) for k, e in enumerate(cluster.excerpts)), class_="members"),
         class_="card",
         open=True if is_open else None,
     )
+
+
+def _beginning(cluster: Shown) -> str:
+    """The first words of the preferred text, on one line."""
+    return " ".join((cluster.excerpts[0].text or "").split())[:_BEGINNING]
 
 
 def _cluster_title(cluster: Shown) -> str:
@@ -103,10 +110,7 @@ def _copied_title(cluster: Shown) -> str:
 
 
 def _excerpt(excerpt: Excerpt, place: int) -> Html:
-    told = (
-        f"{excerpt.source}, preferred"
-        if place == 0
-        else f"{excerpt.source}, agrees with the first in {percent(excerpt.agree)}"
-    )
+    alike = f", signature agrees in {percent(excerpt.agree)}" if place else ""
+    told = f"{excerpt.source}{alike}"
     text = "(not read again, as its source has weight 0)" if excerpt.text is None else excerpt.text
     return passage(told, text)

@@ -6,7 +6,7 @@ from beam_pipeline.concerns import in_words, spending_of
 from beam_pipeline.report.charts import Part, bar, gap
 from beam_pipeline.report.contents import MOST_SOURCES, Report
 from beam_pipeline.report.markup import Html, join, tag
-from beam_pipeline.report.numbers import count, percent, ratio, size
+from beam_pipeline.report.numbers import count, in_bytes, percent, ratio
 from transforms import ledger
 
 
@@ -69,19 +69,8 @@ def overview(report: Report) -> Html:
         rows.append(_source_row("all sources", account[ledger.TOTAL]))
     left_out = len(report.manifest["sources"]) - MOST_SOURCES
     return join(
-        _legend(account[ledger.TOTAL]),
         tag("div", *rows, class_="overview"),
         tag("p", f"{left_out} more sources are in manifest.json.") if left_out > 0 else None,
-    )
-
-
-def _legend(total: Account) -> Html:
-    there = {fate.kind: fate.name for fate in (*KEPT, *LOST) if outcomes_of(total, fate)}
-    return tag(
-        "ul",
-        *(tag("li", _swatch(kind), name) for kind, name in there.items()),
-        class_="legend",
-        aria_label="Colours",
     )
 
 
@@ -95,8 +84,13 @@ def _source_row(name: str, account: Account) -> Html:
     met = [(fate, parts) for fate, parts in found if sum(parts.values())]
     return tag(
         "article",
-        tag("h3", name),
-        tag("p", f"{count(read)} read, {size(account[ledger.READ]['bytes'])}", class_="read"),
+        tag(
+            "header",
+            tag("h3", name),
+            tag(
+                "p", f"{count(read)} read, {in_bytes(account[ledger.READ]['bytes'])}", class_="read"
+            ),
+        ),
         bar((Part(fate.kind, sum(parts.values())) for fate, parts in met), read),
         tag("ul", *(_fate_item(fate, parts, read) for fate, parts in met), class_="fates"),
     )
@@ -120,7 +114,7 @@ def steps(report: Report) -> Html:
     return tag(
         "div",
         *(_steps_of(source["name"], account[source["name"]]) for source in report.sources()),
-        class_="panels",
+        class_="panels broad",
     )
 
 
@@ -139,13 +133,13 @@ def _steps_of(name: str, account: Account) -> Html:
         drawn = bar([gap(start), Part(fate.kind, number)], read)
         rows.append(_step(fate.name, drawn, number, read, kept=True))
         start += number
-    return tag(
+    table = tag(
         "table",
         tag("caption", name),
-        _head("step", ("", "left after it, and dropped"), "documents", "of read"),
+        _head("step, and what it left and dropped", "documents", "of read"),
         tag("tbody", *rows),
-        class_="steps",
     )
+    return tag("div", table, class_="steps")
 
 
 def _step(
@@ -153,23 +147,15 @@ def _step(
 ) -> Html:
     return tag(
         "tr",
-        tag("th", name, scope="row"),
-        tag("td", drawn, class_="wide"),
+        tag("th", name, drawn, scope="row"),
         tag("td", f"{sign if documents else ''}{count(documents)}"),
         tag("td", percent(ratio(documents, read))),
         class_="kept" if kept else None,
     )
 
 
-def _head(*columns: str | tuple[str, str]) -> Html:
-    """A row of column titles; of a pair, the second is for screen readers alone."""
-    cells = [
-        tag("th", column, scope="col")
-        if isinstance(column, str)
-        else tag("th", column[0], tag("span", column[1], class_="unseen"), scope="col")
-        for column in columns
-    ]
-    return tag("thead", tag("tr", *cells))
+def _head(*columns: str) -> Html:
+    return tag("thead", tag("tr", *(tag("th", column, scope="col") for column in columns)))
 
 
 def mix(report: Report) -> Html:

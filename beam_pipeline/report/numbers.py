@@ -5,16 +5,14 @@ _LONGEST = 10**7
 
 
 def count(number: float) -> str:
-    """A count in full up to ten million, then with three digits and a unit: 12.3 M."""
+    """A count in full up to ten million, then with a unit: 12.3 M."""
     if number < _LONGEST:
         return f"{round(number):,}"
-    for size, unit in _UNITS:
-        if number >= size:
-            return f"{number / size:.3g} {unit}" if number < 1000 * size else f"{number:.3g}"
-    return f"{number:,}"
+    size, unit = next((size, unit) for size, unit in _UNITS if number >= size)
+    return f"{number / size:,.1f} {unit}"
 
 
-def size(number: int) -> str:
+def in_bytes(number: int) -> str:
     """Bytes: 512 B, 4.0 kB, 51.2 MB."""
     amount = float(number)
     for unit in ("B", "kB", "MB", "GB"):
@@ -40,7 +38,7 @@ def ratio(part: float, whole: float) -> float:
 
 def short(number: float) -> str:
     """A tick of an axis: 0.25, 20, 4k, 1M."""
-    for size_, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= size_:
-            return f"{number / size_:g}{unit}"
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:g}{unit}"
     return f"{number:g}"

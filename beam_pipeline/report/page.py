@@ -38,7 +38,7 @@ def render(report: Report) -> bytes:
             _warnings(manifest["warnings"]),
             tag(
                 "nav",
-                *(tag("a", title, href=f"#{key}") for key, title, _ in sections),
+                *(tag("a", key.capitalize(), href=f"#{key}") for key, _, _ in sections),
                 aria_label="Sections",
             ),
         ),
@@ -92,6 +92,15 @@ def _warnings(found: list[dict[str, Any]]) -> Html:
     )
 
 
+def _given(recipe: Any) -> Any:
+    """A part of a recipe without the keys that say nothing."""
+    if isinstance(recipe, list):
+        return [_given(part) for part in recipe]
+    if isinstance(recipe, dict):
+        return {key: _given(part) for key, part in recipe.items() if part not in (None, {})}
+    return recipe
+
+
 def _made(manifest: dict[str, Any]) -> Html:
     damaged = [
         tag("li", f"{entry['file']}: {entry['kind']}, {entry['detail']}")
@@ -110,7 +119,7 @@ def _made(manifest: dict[str, Any]) -> Html:
         else None,
         join(tag("h3", "Damaged files"), tag("ul", *damaged)) if damaged else None,
         tag("h3", "Recipe"),
-        tag("pre", yaml.safe_dump(manifest["recipe"], sort_keys=False, allow_unicode=True)),
+        tag("pre", yaml.safe_dump(_given(manifest["recipe"]), sort_keys=False, allow_unicode=True)),
         tag("h3", "Versions"),
         tag("table", tag("tbody", *rows), class_="facts"),
     )

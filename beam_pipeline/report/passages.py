@@ -21,7 +21,8 @@ def windows(report: Report) -> Html:
     """Some windows, document by document."""
     if not report.windows:
         return tag("p", "There are no windows.")
-    return join(*(_window(window, k == 0) for k, window in enumerate(report.windows)))
+    fullest = max(report.windows, key=lambda window: len(window.passages))
+    return join(*(_window(window, window is fullest) for window in report.windows))
 
 
 def _window(window: Window, is_open: bool) -> Html:
