@@ -11,9 +11,9 @@ from apache_beam.pvalue import AsDict, AsList, AsSingleton
 
 from beam_pipeline.finish import finish
 from beam_pipeline.launch import Launch
-from beam_pipeline.manifest import CorpusFacts, manifests
+from beam_pipeline.manifest import MANIFEST, SUCCESS, CorpusFacts, manifests
 from beam_pipeline.report.write import add_report
-from transforms import ledger, statistics
+from transforms import ledger, statistics, storage
 from transforms.account import Note
 from transforms.budget import Budget, Shares
 from transforms.clusters import Cluster
@@ -98,6 +98,12 @@ class _Finish(beam.DoFn):
         notes: Sequence[Note],
         rejects: Sequence[str],
     ) -> Iterator[str]:
+        if storage.exists(storage.join(self.output, SUCCESS)):
+            # Launch removed that of an earlier run: an earlier try of this bundle came to the end,
+            # and the work folder that the report quotes from may be gone.
+            storage.remove_tree(self.work.root)
+            yield storage.join(self.output, MANIFEST)
+            return
         account, found = statistics.apart(entries)
         names = [spec.name for spec in self.facts.sources]
         table = ledger.as_table(account, names)

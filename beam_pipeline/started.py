@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from beam_pipeline.manifest import MANIFEST, STARTED, SUCCESS, versions
+from beam_pipeline.manifest import MANIFEST, REPORT, STARTED, SUCCESS, versions
 from beam_pipeline.recipe import JobRecipe
 from transforms import storage
 from transforms.errors import OutputError
@@ -95,7 +95,7 @@ def take(
     Args:
       folders: those below the output that hold shards.
     """
-    for name in (SUCCESS, MANIFEST):
+    for name in (SUCCESS, MANIFEST, REPORT):
         storage.remove_file(storage.join(output, name))
     for folder in folders:
         if work.resume:

@@ -12,7 +12,7 @@ import yaml
 from beam_pipeline.launch import Launch, launch
 from tests import jobs
 from tests.reference.text import normalized
-from transforms import keys, ledger, records, storage
+from transforms import keys, ledger, records, statistics, storage
 from transforms.documents import Piece, TextBatch
 from transforms.land import read_pieces
 from transforms.scan import PieceScan, scan_piece
@@ -109,9 +109,10 @@ def references(scans: Mapping[int, PieceScan]) -> dict[int, int]:
 
 
 def amounts(entries: list[ledger.Entry]) -> dict[tuple[str, str], tuple[int, int]]:
-    """(documents, bytes) by source and outcome."""
+    """(documents, bytes) by source and outcome; statistics that travel with them are left out."""
     by_key: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for key, amount in entries:
+    account, _ = statistics.apart(entries)
+    for key, amount in account:
         by_key[key].append(amount)
     return {key: ledger.add(found) for key, found in by_key.items()}
 

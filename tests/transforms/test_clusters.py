@@ -48,7 +48,7 @@ def cluster(job, survivors, edges, keep, *options):
 
 
 def verdict_of(ref, kept, size, best, agreement):
-    return ref >> 24, (ref & (1 << 24) - 1, kept, size, best, agreement)
+    return ref >> 24, (ref & (1 << 24) - 1, kept, True, size, best, agreement)
 
 
 @MODES

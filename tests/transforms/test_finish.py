@@ -30,12 +30,21 @@ def finish(job, entries):
 def test_a_balanced_account_ends_with_success(job):
     paths = finish(job, [ledger.entry("web", o, 3, 9) for o in (ledger.READ, ledger.TRAIN)])
     assert [path.removeprefix(f"{job.output}/") for path in paths] == [
+        "report.html",
         "train/manifest.json",
         "val/manifest.json",
         "manifest.json",
     ]
     assert files_in(job.output)["_SUCCESS"] == b""
     assert not [name for name in files_in(job.output) if name.startswith("_work")]
+
+
+def test_a_retried_end_changes_nothing(job):
+    entries = [ledger.entry("web", o, 3, 9) for o in (ledger.READ, ledger.TRAIN)]
+    finish(job, entries)
+    before = files_in(job.output)
+    assert finish(job, entries) == [f"{job.output}/manifest.json"]
+    assert files_in(job.output) == before
 
 
 @pytest.mark.parametrize("lost", [(1, 0), (0, 1)], ids=["documents", "bytes"])

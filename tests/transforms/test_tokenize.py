@@ -88,7 +88,9 @@ def test_a_source_of_weight_0_is_not_read_again(scanned):
 def test_who_lost_to_a_near_duplicate_is_left_out_and_clusters_are_noted(scanned, options):
     job, scans = scanned
     piece = pieces_of(job)[0].number
-    verdicts = np.array([(0, False, 7, 2, 110), (2, True, 9, 2, 128)], records.VERDICT)
+    verdicts = np.array(
+        [(0, False, False, 7, 2, 110), (2, True, False, 9, 2, 128)], records.VERDICT
+    )
     found = tokenize(job, all_survive(scans), [(piece, verdicts.tobytes())], *options)
     assert TEXTS["web"][0] not in {text for _, text, _ in tokenized(job, found)}
     rows = records_by_key(found["documents"], records.DOCUMENT)

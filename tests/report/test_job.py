@@ -1,0 +1,171 @@
+"""The report of whole jobs."""
+
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from beam_pipeline.verify import problems
+from tests import jobs
+from tests.jobs import DEMO, build, recipe_of, source_of
+from tests.test_same_bytes import math_rows, web_rows
+
+EVIL = "</style></pre><script>alert(1)</script><img src=x onerror=alert(2)> \u202egnp.exe \x1b[2J "
+
+
+def evil_rows():
+    """Markup where a report shows text: in windows, rejects, copies and clusters."""
+    rows = [{"text": EVIL + f"kept {k} " * 30} for k in range(20)]
+    rows += [{"text": EVIL + "copied " * 30}] * 3
+    rows += [{"text": EVIL + f"near {'word ' * 300}{k}"} for k in range(3)]
+    return [*rows, {"text": EVIL + "short"}, {"text": 7}]
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    jobs.write_rows(folder / "web.jsonl", web_rows())
+    jobs.write_rows(folder / "math.jsonl", math_rows())
+    jobs.write_rows(folder / "evil.jsonl", evil_rows())
+    no_filter = {**jobs.NO_FILTER, "min_words": 12}
+    return recipe_of(
+        [
+            source_of("web", folder / "web.jsonl", 0.6, filter={}),
+            source_of("math", folder / "math.jsonl", 0.3, domain="math", filter={}),
+            source_of("evil", folder / "evil.jsonl", 0.1, filter=no_filter),
+            source_of("aside", folder / "web.jsonl", 0, domain="code", filter={}),
+        ],
+        train_tokens=200_000,
+        seq_len=2048,
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus(recipe, tmp_path_factory):
+    return build(tmp_path_factory.mktemp("corpus"), recipe, "--direct_num_workers=1")
+
+
+def page_of(corpus: jobs.Corpus) -> str:
+    return (corpus.folder / "report.html").read_text(encoding="utf-8")
+
+
+class Outline(HTMLParser):
+    """Elements of a page, and whether each is closed in order."""
+
+    VOID = frozenset(("meta", "link"))
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.attributes, self._open = [], [], []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--piece_bytes=3000",), ("--piece_bytes=10000", "--direct_runner_bundle_repeat=2")],
+    ids=["pieces", "replayed"],
+)
+def test_the_same_report_however_it_is_built(corpus, recipe, tmp_path, options):
+    other = build(tmp_path, recipe, *options)
+    assert page_of(other) == page_of(corpus)
+    assert other.manifest == corpus.manifest
+
+
+def test_no_text_of_a_document_becomes_markup(corpus):
+    page = page_of(corpus)
+    outline = Outline(page)
+    assert "script" not in outline.found
+    assert "img" not in outline.found
+    assert outline.found.count("style") == 1
+    assert page.count("&lt;script&gt;alert(1)") >= 4
+    assert not set(page) & {"\x1b", "\u202e"}
+    assert "‹U+202E›gnp.exe ␛[2J" in page
+
+
+def test_the_page_asks_for_nothing_and_runs_nothing(corpus):
+    outline = Outline(page_of(corpus))
+    loads = [(k, v) for k, v in outline.attributes if k in ("src", "href", "srcset", "data")]
+    assert loads
+    assert all(value.startswith("#") or value == "data:," for _, value in loads)
+    assert not [key for key, _ in outline.attributes if key.startswith("on")]
+    assert "url(" not in page_of(corpus)
+    assert "@import" not in page_of(corpus)
+    ids = [value for key, value in outline.attributes if key == "id"]
+    assert len(set(ids)) == len(ids)
+    assert {value[1:] for key, value in loads if value.startswith("#")} <= set(ids)
+
+
+def test_pictures_have_words(corpus):
+    page = page_of(corpus)
+    charts = re.findall(r"<svg [^>]*>", page)
+    assert len(charts) > 20
+    assert all("aria-label=" in svg or 'aria-hidden="true"' in svg for svg in charts)
+
+
+def test_the_page_shows_what_became_of_documents(corpus):
+    page = page_of(corpus)
+    account = corpus.ledger("aside")
+    assert account["exact_duplicate"] > 300
+    for words in (
+        f"exact duplicates {account['exact_duplicate'] / account['read']:.1%}",
+        "aside loses",
+        " different texts",
+        "3 copies",
+        "began in an earlier window",
+        "94.7% at 0.8",
+        "min 50",
+        corpus.manifest["recipe_sha256"],
+    ):
+        assert words in page, words
+
+
+def test_the_manifest_tells_warnings_and_checksum_of_the_report(corpus):
+    kinds = {(w["kind"], w["source"]) for w in corpus.manifest["warnings"]}
+    assert ("step_loss", "aside") in kinds
+    told = corpus.manifest["report"]
+    page = (corpus.folder / told["file"]).read_bytes()
+    assert hashlib.sha256(page).hexdigest() == told["sha256"]
+    assert list(problems(str(corpus.folder))) == []
+
+
+def test_verify_sees_another_report(recipe, tmp_path):
+    corpus = build(tmp_path, recipe)
+    path = corpus.folder / "report.html"
+    path.write_bytes(path.read_bytes() + b" ")
+    assert [line.partition("report.html")[2] for line in problems(str(corpus.folder))] == [
+        ": its sha256 is not that of the manifest"
+    ]
+    path.unlink()
+    assert [line.partition("report.html")[2] for line in problems(str(corpus.folder))] == [
+        " is missing"
+    ]
+
+
+@pytest.mark.parametrize("rows", [[], [{"text": "too short"}]])
+def test_a_corpus_of_nothing_has_a_report(tmp_path, rows):
+    path = jobs.write_rows(tmp_path / "in.jsonl", rows)
+    corpus = build(tmp_path, recipe_of([source_of("web", path, filter={})]))
+    assert "There are no windows." in page_of(corpus)
+    Outline(page_of(corpus))
+
+
+def test_when_to_warn_is_no_part_of_a_corpus(tmp_path):
+    source = source_of("web", Path(DEMO) / "web.jsonl.gz", filter={})
+    plain = build(tmp_path, recipe_of([source]))
+    strict = build(tmp_path, recipe_of([source], warn={"step_loss": 0}))
+    assert strict.hashes() == plain.hashes()
+    assert strict.manifest["recipe_sha256"] == plain.manifest["recipe_sha256"]
+    assert len(strict.manifest["warnings"]) > len(plain.manifest["warnings"])
