@@ -123,7 +123,7 @@ def test_the_page_shows_what_became_of_documents(corpus):
         f"exact duplicates {account['exact_duplicate'] / account['read']:.1%}",
         "aside loses",
         " different texts",
-        "3 copies",
+        " copies",
         "began in an earlier window",
         "94.7% at 0.8",
         "min 50",

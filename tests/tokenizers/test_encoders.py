@@ -36,6 +36,7 @@ def encode(encoder: Encoder, *texts: str) -> list[list[int]]:
 def test_bytes_are_their_own_ids():
     encoder = load_encoder(prepare(TokenizerSpec("bytes"))[0])
     assert encode(encoder, "ab", "", "é") == [[97, 98], [], [0xC3, 0xA9]]
+    assert encoder.decode(np.array([97, 0xC3, 0xA9, 0xC3], np.uint16)) == "aé\ufffd"
     assert encoder.encode(TextBatch.from_strings(["ab"]))[0].dtype == np.uint16
 
 
@@ -43,9 +44,7 @@ def test_bytes_are_their_own_ids():
 def test_ids_decode_to_the_text(tmp_path, make):
     encoder = make(*prepare(samples.small_spec(tmp_path)))
     texts = ["", *samples.TEXTS, "", "a\x00b\r\n\u2028 👩‍👧", *LITERALS, ""]
-    decode = samples.small_tokenizer().decode
-    decoded = [decode(ids, skip_special_tokens=False) for ids in encode(encoder, *texts)]
-    assert decoded == texts
+    assert [encoder.decode(np.array(ids, np.uint16)) for ids in encode(encoder, *texts)] == texts
 
 
 @both
@@ -162,6 +161,18 @@ def test_real_tokenizers_write_no_control_token_for_text(name, make):
     texts = [text for token in added.values() for text in (token.content, f"a{token.content}b")]
     produced = {id_ for ids in encode(make(prepared, tokenizer_json), *texts) for id_ in ids}
     assert not produced & added.keys()
+
+
+@needs_shared
+@pytest.mark.parametrize("name", samples.REAL)
+def test_cut_anywhere_ids_decode_to_the_same_text_with_both(name):
+    prepared = prepare(samples.real_spec(name))
+    one, other = FastokensEncoder(*prepared), HFEncoder(*prepared)
+    text = "  ".join((*samples.TEXTS, "👩‍👧 한국어 \n\n\t x"))
+    ids, _ = one.encode(TextBatch.from_strings([text]))
+    for start in range(len(ids)):
+        for stop in (start + 1, start + 2, start + 9, len(ids)):
+            assert one.decode(ids[start:stop]) == other.decode(ids[start:stop])
 
 
 @needs_shared
