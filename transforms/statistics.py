@@ -64,7 +64,7 @@ def histogram(name: str, values: np.ndarray) -> Counts:
 
 def entry(source: str, name: str, counts: Counts) -> ledger.Entry:
     """A statistic of a source, or of a part of it, as it travels."""
-    return (source, PREFIX + name), counts
+    return (source, PREFIX + name), tuple(counts)
 
 
 def apart(entries: Iterable[ledger.Entry]) -> tuple[list[ledger.Entry], Statistics]:

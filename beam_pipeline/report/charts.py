@@ -165,7 +165,7 @@ def _bars(counts: Sequence[int], axis: Axis) -> str:
 
 def _outside(axis: Axis, bounds: tuple[float | None, float | None]) -> Html:
     low, high = bounds
-    spans = []
+    spans: list[tuple[float, float]] = []
     if low is not None:
         spans.append((_LEFT, axis.x(low)))
     if high is not None:

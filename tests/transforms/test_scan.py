@@ -6,7 +6,7 @@ import pytest
 
 from tests.transforms.eager import MODES, REPLAYED, are, run
 from tests.transforms.steps import amounts, files_in, launched, pieces_of, texts_of
-from transforms import ledger, records, storage
+from transforms import ledger, records, statistics, storage
 from transforms.errors import InternalError
 from transforms.kernels.minhash import Signer
 from transforms.scan import Scan
@@ -50,7 +50,10 @@ def test_all_outputs_are_what_the_documentation_says(job, options):
         assert set(records.partition(hashes, job.scan.partitions).tolist()) == {partition}
     assert are(found["entries"], tuple, tuple)
     assert are([key for key, _ in found["entries"]], str, str)
-    assert are([amount for _, amount in found["entries"]], int, int)
+    account, told = statistics.apart(found["entries"])
+    assert are([amount for _, amount in account], int, int)
+    assert set(told["web"]) >= {"characters", "words", "letter_fraction"}
+    assert are([n for of_source in told.values() for c in of_source.values() for n in c], int)
     assert are([sample for _, sample in found["rejects"]], bytes, bytes)
     assert found["notes"] == []
     assert len(exact(found)) == 42
