@@ -87,7 +87,10 @@ def _totals(split: str, manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _report(folder: str, whole: dict[str, Any]) -> Iterator[str]:
-    told = whole["report"]
+    told = whole.get("report")
+    if told is None:
+        yield f"{MANIFEST} tells of no report"
+        return
     path = storage.join(folder, told["file"])
     if not storage.exists(path):
         yield f"{path} is missing"

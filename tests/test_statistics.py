@@ -34,8 +34,7 @@ def test_edges_begin_at_0_and_ascend(name):
     assert (np.diff(edges) > 0).all()
 
 
-def test_defaults_of_fractions_and_word_lengths_are_edges_or_halve_a_bin():
-    """A threshold that is an edge cuts no bar."""
+def test_the_thresholds_of_prose_cut_no_bar():
     assert {0.6, 0.2, 0.3} <= set(statistics.edges("letter_fraction"))
     assert {3.0, 10.0} <= set(statistics.edges("mean_word_length"))
 

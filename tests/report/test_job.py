@@ -6,7 +6,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from beam_pipeline.summary import print_summary
 from beam_pipeline.verify import problems
 from tests import jobs
 from tests.jobs import DEMO, build, recipe_of, source_of
@@ -139,6 +141,16 @@ def test_the_manifest_tells_warnings_and_checksum_of_the_report(corpus):
     page = (corpus.folder / told["file"]).read_bytes()
     assert hashlib.sha256(page).hexdigest() == told["sha256"]
     assert list(problems(str(corpus.folder))) == []
+
+
+def test_the_terminal_tells_warnings_and_where_the_report_is(corpus):
+    console = Console(record=True, width=200)
+    print_summary(str(corpus.folder), console)
+    shown = console.export_text().splitlines()
+    assert corpus.manifest["warnings"]
+    for warning in corpus.manifest["warnings"]:
+        assert f"warning: {warning['message']}" in shown
+    assert f"report: {corpus.folder}/report.html" in shown
 
 
 def test_verify_sees_another_report(recipe, tmp_path):
