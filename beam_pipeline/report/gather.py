@@ -13,7 +13,7 @@ import orjson
 import pyarrow.parquet as pq
 
 from beam_pipeline.report.contents import MOST_SOURCES, Excerpt, Passage, Shown, Window
-from beam_pipeline.show import documents_in, find_window
+from beam_pipeline.windows import documents_in, find_window
 from transforms import storage
 from transforms.kernels.packing import packed_cost
 from transforms.specimens import Specimen
