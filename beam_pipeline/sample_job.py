@@ -147,7 +147,8 @@ def _tokenize(
     encoder = load_encoder(settings.tokenizer)
     started = time.process_time()
     alone = np.ones(len(kept), np.uint32)
-    found = tokenize_piece(piece, scanned, kept, alone, settings, encoder)
+    shown = np.empty(0, np.int64)
+    found = tokenize_piece(piece, scanned, kept, alone, shown, settings, encoder)
     result.tokenize_seconds += time.process_time() - started
     cost = costs(found.documents, launched.budget.seq_len)
     for split, of_split in ((TRAIN, slice(found.train)), (VAL, slice(found.train, None))):

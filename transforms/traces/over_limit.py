@@ -29,8 +29,6 @@ class CountLeft(beam.PTransform):
 
     source: str
 
-    def expand(
-        self, left: beam.PCollection[bytes]
-    ) -> beam.PCollection[tuple[tuple[str, str], tuple[int, int]]]:
+    def expand(self, left: beam.PCollection[bytes]) -> beam.PCollection[ledger.Entry]:
         """Wires the count."""
         return left | "CountLeft" >> beam.ParDo(_Count(self.source))
