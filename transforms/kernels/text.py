@@ -9,6 +9,7 @@ import numpy as np
 from numba import from_dtype, njit, types
 
 from transforms.documents import TextBatch
+from transforms.kernels import utf8
 from transforms.kernels.unicode_tables import (
     ALPHA,
     CAPITAL_SIGMA,
@@ -76,25 +77,6 @@ def _decode(data, i):
     if lead < 0xF0:
         return (lead & 0x0F) << 12 | second << 6 | third, 3
     return (lead & 0x07) << 18 | second << 12 | third << 6 | np.int64(data[i + 3] & 0x3F), 4
-
-
-@njit
-def _encode(code_point, out, position):
-    """Writes a code point from U+0080 on; returns the position after it."""
-    if code_point < 0x800:
-        out[position] = 0xC0 | code_point >> 6
-        out[position + 1] = 0x80 | code_point & 0x3F
-        return position + 2
-    if code_point < 0x10000:
-        out[position] = 0xE0 | code_point >> 12
-        out[position + 1] = 0x80 | code_point >> 6 & 0x3F
-        out[position + 2] = 0x80 | code_point & 0x3F
-        return position + 3
-    out[position] = 0xF0 | code_point >> 18
-    out[position + 1] = 0x80 | code_point >> 12 & 0x3F
-    out[position + 2] = 0x80 | code_point >> 6 & 0x3F
-    out[position + 3] = 0x80 | code_point & 0x3F
-    return position + 4
 
 
 @njit
@@ -275,9 +257,9 @@ def _normalize(data, offsets, folded, out, out_offsets):
                 position += 1 - (is_space & after_space)
             elif code_point == DOTTED_CAPITAL_I:
                 out[position] = _SMALL_I
-                position = _encode(_COMBINING_DOT_ABOVE, out, position + 1)
+                position = utf8.encode(_COMBINING_DOT_ABOVE, out, position + 1)
             else:
-                position = _encode(code_point, out, position)
+                position = utf8.encode(code_point, out, position)
             after_space = is_space
         if after_space and position > first:
             position -= 1

@@ -7,7 +7,7 @@ JSON, and a line of white space is no row.
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import orjson
 
 from transforms import storage
 from transforms.documents import BadRow, Piece, RowBatch, TextBatch
+from transforms.kernels.json_text import ReadLines, read_lines
 from transforms.readers import rows
-from transforms.readers.lines import OverlongLine, range_blocks, split_lines
+from transforms.readers.lines import OverlongLine, range_blocks, whole_lines
 from transforms.readers.spec import SourceSpec
 
 # JSON may write one byte of text as six (`\u0000`); the rest is room for the other columns.
@@ -54,13 +55,11 @@ def parse_blocks(blocks: Iterable[bytes], spec: SourceSpec, at_start: bool) -> I
     """
     limit = ESCAPED_BYTES * spec.max_doc_bytes + OTHER_COLUMNS_BYTES
     row = 0
-    for lines in split_lines(blocks, limit):
+    for lines in whole_lines(blocks, limit):
         if isinstance(lines, OverlongLine):
             batch = _overlong(lines, row, spec)
         else:
-            if at_start:
-                lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-            batch = parse_lines(lines, row, spec)
+            batch = parse_run(lines.removeprefix(codecs.BOM_UTF8) if at_start else lines, row, spec)
         at_start = False
         count = len(batch.rows) + len(batch.bad)
         row += count
@@ -70,6 +69,35 @@ def parse_blocks(blocks: Iterable[bytes], spec: SourceSpec, at_start: bool) -> I
 
 def _overlong(line: OverlongLine, row: int, spec: SourceSpec) -> RowBatch:
     return _batch([], [], [], [rows.bad_row(row, rows.REASON_TOO_LARGE, line.head)], spec)
+
+
+def parse_run(lines: bytes, first_row: int, spec: SourceSpec) -> RowBatch:
+    r"""Rows of whole lines, all of which end in `\n`; the first of them is numbered `first_row`.
+
+    A kernel that holds no lock reads what is as usual, `parse_lines` all else.
+    """
+    if spec.columns is not None or any("." in column for column in spec.read_columns):
+        return parse_lines(lines[:-1].split(b"\n"), first_row, spec)
+    usual = read_lines(lines, spec.text_column, spec.id_column, spec.max_doc_bytes)
+    if not len(usual.unread):
+        ids: list[str | None] | None = None if usual.ids is None else [*usual.ids.strings()]
+        return RowBatch((first_row + usual.rows).astype(np.uint32), usual.texts, ids)
+    unusual = parse_lines([lines[start:stop] for start, stop in usual.unread.tolist()], 0, spec)
+    return _merged(usual, unusual, first_row)
+
+
+def _merged(usual: ReadLines, unusual: RowBatch, first_row: int) -> RowBatch:
+    """Puts rows in the order of their lines; those of `unusual` count the unread lines alone."""
+    rows = first_row + np.concatenate([usual.rows, usual.unread_rows[unusual.rows]])
+    order = np.argsort(rows)
+    texts = [*usual.texts.bytes_list(), *unusual.texts.bytes_list()]
+    ids = None
+    if usual.ids is not None and unusual.ids is not None:
+        names = [*usual.ids.strings(), *unusual.ids]
+        ids = [names[k] for k in order]
+    bad = [replace(b, row=first_row + int(usual.unread_rows[b.row])) for b in unusual.bad]
+    in_order = TextBatch.from_bytes([texts[k] for k in order])
+    return RowBatch(rows[order].astype(np.uint32), in_order, ids, bad)
 
 
 def parse_lines(lines: list[bytes], first_row: int, spec: SourceSpec) -> RowBatch:

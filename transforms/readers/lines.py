@@ -46,8 +46,10 @@ def range_blocks(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
             return
 
 
-def split_lines(blocks: Iterable[bytes], limit: int) -> Iterator[list[bytes] | OverlongLine]:
-    """Lines without their ends, about a block at a time.
+def whole_lines(blocks: Iterable[bytes], limit: int) -> Iterator[bytes | OverlongLine]:
+    """Runs of whole lines, each line with its end, about a block at a time.
+
+    A last line that lacks its end is given one.
 
     Args:
       blocks: bytes cut anywhere.
@@ -56,8 +58,8 @@ def split_lines(blocks: Iterable[bytes], limit: int) -> Iterator[list[bytes] | O
     parts: list[bytes] = []
     pending = 0
     for block in blocks:
-        end = block.rfind(b"\n")
-        if end < 0:
+        end = block.rfind(b"\n") + 1
+        if not end:
             pending += len(block)
             # Beyond the limit only the start is of use: it is the sample of the rejected row.
             if pending <= limit:
@@ -65,21 +67,23 @@ def split_lines(blocks: Iterable[bytes], limit: int) -> Iterator[list[bytes] | O
             else:
                 parts = [b"".join([*parts, block])[:SAMPLE_BYTES]]
             continue
-        if parts:
-            first = block.find(b"\n")
-            line = b"".join([*parts, block[:first]])
-            lines = block[first + 1 : end].split(b"\n") if end > first else []
-            if pending + first > limit:
-                yield OverlongLine(line[:SAMPLE_BYTES])
-            else:
-                lines.insert(0, line)
+        first = block.find(b"\n")
+        if pending and pending + first > limit:
+            yield OverlongLine(b"".join([*parts, block[:first]])[:SAMPLE_BYTES])
+            lines = block[first + 1 : end]
         else:
-            lines = block[:end].split(b"\n")
+            lines = b"".join([*parts, memoryview(block)[:end]])
         if lines:
             yield lines
-        rest = block[end + 1 :]
+        rest = block[end:]
         parts, pending = [rest] if rest else [], len(rest)
     if pending > limit:
         yield OverlongLine(b"".join(parts)[:SAMPLE_BYTES])
     elif parts:
-        yield [b"".join(parts)]
+        yield b"".join([*parts, b"\n"])
+
+
+def split_lines(blocks: Iterable[bytes], limit: int) -> Iterator[list[bytes] | OverlongLine]:
+    """The lines of `whole_lines` one by one, without their ends."""
+    for lines in whole_lines(blocks, limit):
+        yield lines if isinstance(lines, OverlongLine) else lines[:-1].split(b"\n")
