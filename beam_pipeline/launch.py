@@ -20,8 +20,8 @@ from transforms.land import plan_work, write_pieces
 from transforms.near_dedup import NearDedupSettings
 from transforms.readers import planning
 from transforms.readers.planning import Plan
-from transforms.readers.spec import SourceSpec
 from transforms.scan import ScanSettings
+from transforms.sources import SourceSpec
 from transforms.tokenize import SPLITS, TokenizeSettings
 from transforms.tokenizers.ahead import prepared
 from transforms.tokenizers.settle import settle

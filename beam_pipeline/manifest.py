@@ -10,8 +10,8 @@ from typing import Any
 from beam_pipeline.recipe import Warn
 from transforms.budget import Share
 from transforms.quality import Rules
-from transforms.readers.spec import HubInput, SourceSpec
 from transforms.shards import ShardInfo
+from transforms.sources import HubInput, SourceSpec
 from transforms.tokenize import SPLITS, TRAIN, group_key
 from transforms.tokenizers.spec import PreparedTokenizer
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from transforms import storage
 from transforms.errors import RecipeError
-from transforms.readers.spec import TOTAL
+from transforms.sources import TOTAL
 
 Domain = Literal["web", "synthetic", "code", "math"]
 WEIGHT_TOLERANCE = 1e-9

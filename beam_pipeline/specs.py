@@ -4,7 +4,7 @@ import os
 
 from beam_pipeline import recipe as recipes
 from beam_pipeline.recipe import Input, Recipe, Source
-from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+from transforms.sources import FilesInput, HubInput, SourceSpec, SyntheticInput
 from transforms.tokenizers.spec import TokenizerSpec
 
 

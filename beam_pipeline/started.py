@@ -12,7 +12,7 @@ from beam_pipeline.recipe import JobRecipe
 from transforms import storage
 from transforms.errors import OutputError
 from transforms.readers.planning import Plan
-from transforms.readers.spec import HubInput
+from transforms.sources import HubInput
 from transforms.tokenizers.spec import PreparedTokenizer
 from transforms.work import WorkFolder
 

@@ -24,7 +24,7 @@ from transforms import rejects, storage
 from transforms.errors import RecipeError
 from transforms.readers import planning
 from transforms.readers.planning import Plan
-from transforms.readers.spec import HubInput, SourceSpec
+from transforms.sources import HubInput, SourceSpec
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.settle import settle
 from transforms.tokenizers.spec import TokenizerSpec

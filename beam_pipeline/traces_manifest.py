@@ -9,8 +9,8 @@ from typing import Any
 from beam_pipeline.manifest import MANIFEST, damaged_files, ids_and_tokenizer, origin, totals
 from transforms import ledger
 from transforms.errors import InternalError, RecipeError
-from transforms.readers.spec import SourceSpec
 from transforms.shards import ShardInfo
+from transforms.sources import SourceSpec
 from transforms.tokenizers.spec import PreparedTokenizer
 from transforms.traces.geometry import Geometry, Layout
 from transforms.traces.split_examples import SPLITS

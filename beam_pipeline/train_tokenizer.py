@@ -8,7 +8,7 @@ from transforms import readers, storage
 from transforms.documents import RowBatch
 from transforms.errors import SourceError
 from transforms.readers.planning import plan
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 from transforms.tokenizers.train import train
 
 MAX_BYTES = 256 << 20

@@ -30,7 +30,7 @@ from transforms.kernels import text as text_kernels
 from transforms.kernels.minhash import Signer, band_keys
 from transforms.kernels.packing import pack
 from transforms.readers.planning import PIECE_BYTES
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 from transforms.tokenizers.encoders import FastokensEncoder
 from transforms.tokenizers.prepare import prepare
 

@@ -8,7 +8,7 @@ import pytest
 from beam_pipeline.train_tokenizer import train, train_from_sources
 from tests.tokenizers.samples import TEXTS
 from transforms.errors import SourceError
-from transforms.readers.spec import FilesInput, SourceSpec
+from transforms.sources import FilesInput, SourceSpec
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.spec import TokenizerSpec
 

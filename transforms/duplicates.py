@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from transforms import keys, readers, records, storage
 from transforms.documents import Piece
 from transforms.errors import CorpusError, SourceError
-from transforms.readers.spec import FilesInput, SourceSpec
+from transforms.sources import FilesInput, SourceSpec
 
 FOLDER = "duplicates"
 

@@ -8,7 +8,7 @@ import orjson
 
 from transforms import readers, storage
 from transforms.documents import Piece
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 from transforms.work import WorkFolder, write_report
 
 # A compressed file is one task; beyond this it is a long one, and what reads it holds much.

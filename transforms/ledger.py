@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import apache_beam as beam
 
 from transforms.errors import InternalError
-from transforms.readers.spec import TOTAL
+from transforms.sources import TOTAL
 
 READ = "read"
 MALFORMED = "malformed"

@@ -19,7 +19,7 @@ from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
 from transforms.kernels import text as text_kernels
 from transforms.kernels.minhash import Signer
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 from transforms.unicode import check_unicode
 from transforms.work import WorkFolder, write_report
 

@@ -18,7 +18,7 @@ from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
 from transforms.kernels.gather import gather
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 from transforms.tokenizers.encoders import Encoder, load_encoder
 from transforms.tokenizers.prepare import PreparedTokenizer
 from transforms.work import WorkFolder, write_report

@@ -7,7 +7,7 @@ from typing import Any
 from transforms import readers
 from transforms.documents import Piece
 from transforms.readers import planning
-from transforms.readers.spec import FilesInput, SourceSpec
+from transforms.sources import FilesInput, SourceSpec
 
 MALFORMED = Path(__file__).resolve().parents[1] / "data" / "malformed"
 

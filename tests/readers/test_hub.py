@@ -14,7 +14,7 @@ from tests.readers.reading import read_pieces
 from transforms.errors import SourceError
 from transforms.readers import hub, planning
 from transforms.readers.retry import Retry
-from transforms.readers.spec import HubInput, SourceSpec
+from transforms.sources import HubInput, SourceSpec
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from transforms.documents import Piece
 from transforms.readers import planning, sampling
-from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+from transforms.sources import FilesInput, HubInput, SourceSpec, SyntheticInput
 
 
 def texts_of(count):

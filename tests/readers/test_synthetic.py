@@ -5,8 +5,8 @@ from transforms import quality
 from transforms.documents import Piece, TextBatch
 from transforms.kernels import text as text_kernels
 from transforms.readers import planning
-from transforms.readers.spec import HubInput, SourceSpec, SyntheticInput
 from transforms.readers.synthetic import VOCABULARIES, document
+from transforms.sources import HubInput, SourceSpec, SyntheticInput
 
 COUNT = 1200
 

@@ -6,7 +6,7 @@ from tests.transforms.steps import files_in, texts_of
 from transforms import readers
 from transforms.documents import Piece, RowBatch, piece_number
 from transforms.land import LandPieces, write_pieces
-from transforms.readers.spec import FilesInput, SourceSpec
+from transforms.sources import FilesInput, SourceSpec
 from transforms.work import WorkFolder
 
 

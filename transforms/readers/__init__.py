@@ -12,8 +12,8 @@ from transforms.readers.jsonl import read_jsonl
 from transforms.readers.landed import land_rows, read_landed
 from transforms.readers.parquet import read_parquet
 from transforms.readers.rows import NOTE_DAMAGED, FileNote
-from transforms.readers.spec import SourceSpec
 from transforms.readers.synthetic import read_synthetic
+from transforms.sources import SourceSpec
 
 __all__ = ["FileNote", "land", "read", "read_rows"]
 

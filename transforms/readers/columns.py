@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from transforms.documents import BadRow, RowBatch, TextBatch
 from transforms.errors import SourceError
 from transforms.readers import rows
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 
 
 def field_path(schema: pa.Schema, column: str) -> list[str] | None:

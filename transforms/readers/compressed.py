@@ -12,7 +12,7 @@ from transforms.errors import DamagedFileError
 from transforms.readers.jsonl import parse_blocks
 from transforms.readers.lines import BLOCK
 from transforms.readers.rows import NOTE_TRAILING_GARBAGE, FileNote
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 
 GZIP = "gzip"
 ZSTD = "zstd"

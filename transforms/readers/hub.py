@@ -17,7 +17,7 @@ from transforms.errors import CorpusError, SourceError
 from transforms.readers import columns, hub_token, rows
 from transforms.readers.retry import Retry, causes, status_of
 from transforms.readers.retry import resume as resumed
-from transforms.readers.spec import HubInput, SourceSpec
+from transforms.sources import HubInput, SourceSpec
 
 if TYPE_CHECKING:
     from datasets import IterableDataset

@@ -18,7 +18,7 @@ from transforms.documents import BadRow, Piece, RowBatch, TextBatch
 from transforms.kernels.json_text import ReadLines, read_lines
 from transforms.readers import rows
 from transforms.readers.lines import OverlongLine, range_blocks, whole_lines
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 
 # JSON may write one byte of text as six (`\u0000`); the rest is room for the other columns.
 ESCAPED_BYTES = 6

@@ -14,7 +14,7 @@ from transforms import storage
 from transforms.documents import CHUNK_BITS, BadRow, Piece, RowBatch, TextBatch, piece_number
 from transforms.readers.columns import text_batch
 from transforms.readers.rows import FileNote
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 
 LANDED_BYTES = 8 << 20
 

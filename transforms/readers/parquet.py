@@ -11,7 +11,7 @@ from transforms.documents import Piece, RowBatch
 from transforms.errors import DamagedFileError
 from transforms.readers import columns
 from transforms.readers.rows import BATCH_BYTES, BATCH_ROWS
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from transforms.errors import DamagedFileError, SourceError
 from transforms.readers import compressed, hub, jsonl, parquet
 from transforms.readers.columns import no_such_column
 from transforms.readers.rows import NOTE_DAMAGED, FileNote, is_empty
-from transforms.readers.spec import FilesInput, HubInput, SourceSpec, SyntheticInput
+from transforms.sources import FilesInput, HubInput, SourceSpec, SyntheticInput
 
 PIECE_BYTES = 4 << 20
 SYNTHETIC_PIECE_DOCUMENTS = 1000

@@ -17,7 +17,7 @@ from transforms.errors import DamagedFileError
 from transforms.readers import compressed, jsonl, parquet
 from transforms.readers.lines import OverlongLine, split_lines
 from transforms.readers.planning import Plan
-from transforms.readers.spec import HubInput, SourceSpec, SyntheticInput
+from transforms.sources import HubInput, SourceSpec, SyntheticInput
 
 PARTS = 16
 PART_BYTES = 512 << 10

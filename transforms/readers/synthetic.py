@@ -11,7 +11,7 @@ import numpy as np
 
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.readers.rows import BATCH_BYTES
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 
 EXACT_EVERY = 97
 NEAR_EVERY = 53

@@ -13,7 +13,7 @@ from transforms import keys, ledger, readers, storage
 from transforms import records as packing
 from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
 from transforms.documents import Piece, RowBatch, TextBatch
-from transforms.readers.spec import SourceSpec
+from transforms.sources import SourceSpec
 from transforms.traces.example import Example, Malformed
 from transforms.traces.parsers import ParserSpec, parse
 from transforms.traces.records import PARSED, PROBLEM_ORDER
