@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transforms import records
-from transforms.near_dedup import NearDedupSettings, band_records, edges_of, shared_buckets
+from transforms.near_dedup import (
+    Candidates,
+    NearDedupSettings,
+    band_records,
+    edges_of,
+    seated,
+    shared_buckets,
+)
 from transforms.work import WorkFolder
 
 
@@ -42,20 +49,30 @@ def test_the_same_documents_in_another_band_get_the_same_name():
     assert set(as_sets(one)) < set(as_sets(other))
 
 
-def candidates_of(signatures, keeps, bucket=1):
+def test_buckets_with_the_same_smallest_document_have_the_same_home():
+    homes = [
+        {member["bucket_hi"] for member in shared_buckets(bands_of([group]))}
+        for group in ([2, 5, 9], [7, 2], [5, 9])
+    ]
+    assert homes[0] == homes[1] != homes[2]
+
+
+def candidates_of(signatures, keeps, buckets=None):
     found = np.zeros(len(signatures), records.candidate(signatures.shape[1]))
-    found["bucket_hi"] = bucket
     found["ref"] = np.arange(len(signatures)) + 10
     found["keep_hi"] = keeps
     found["signature"] = signatures
-    return found
+    rows = [(bucket, row) for row, bucket in enumerate(buckets or [1] * len(signatures))]
+    seats = np.zeros(len(rows), records.SEAT)
+    seats["bucket_hi"], seats["row"] = np.array(rows).T
+    return Candidates(found, seats)
 
 
 def test_the_preferred_document_leads():
     signatures = np.zeros((3, 10), np.uint16)
     signatures[1, :3] = 7
     edges = edges_of(candidates_of(signatures, [5, 4, 3]), min_agree=7)
-    assert edges.tolist() == [(12, 11), (12, 10)]
+    assert sorted(edges.tolist()) == [(12, 10), (12, 11)]
 
 
 def test_documents_below_the_threshold_get_no_edge():
@@ -66,9 +83,47 @@ def test_documents_below_the_threshold_get_no_edge():
 
 def test_buckets_do_not_mix():
     signatures = np.zeros((2, 10), np.uint16)
-    found = candidates_of(signatures, [1, 2])
-    found["bucket_hi"] = [1, 2]
+    found = candidates_of(signatures, [1, 2], buckets=[1, 2])
     assert len(edges_of(found, min_agree=1)) == 0
+
+
+def test_a_pair_in_several_buckets_is_one_edge():
+    documents, seats = candidates_of(np.zeros((2, 10), np.uint16), [1, 2])
+    again = seats.copy()
+    again["bucket_lo"] = 5
+    found = edges_of(Candidates(documents, np.concatenate([seats, again])), min_agree=10)
+    assert found.tolist() == [(10, 11)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1 << 63), st.integers(0, 9), st.integers(0, 4)), max_size=30)
+)
+def test_candidates_of_several_pieces_are_whole_again(rows):
+    """(home, bucket, position in the scan file), the position also being the piece."""
+    scanned = np.zeros(5, records.scanned(4))
+    scanned["keep_lo"] = np.arange(5) + 20
+    scanned["signature"] = np.arange(20).reshape(5, 4)
+    rows = sorted(set(rows))
+    members = np.zeros(len(rows), records.MEMBER)
+    for k, (home, bucket, position) in enumerate(rows):
+        members[k] = home, bucket, (position << 24) + position
+    packed = {}
+    for piece in range(5):
+        of_piece = members[members["ref"] >> np.uint64(24) == piece]
+        for where, candidates in seated(of_piece, scanned, 4):
+            packed.setdefault(where, []).append(candidates.pack())
+    found = set()
+    for where, parts in packed.items():
+        documents, seats = Candidates.unpack([b"".join(parts)], 4)
+        assert len(np.unique(documents["ref"])) == len(documents)
+        for hi, lo, row in seats.tolist():
+            document = documents[row]
+            position = int(document["ref"]) & 0xFF
+            assert document["keep_lo"] == position + 20
+            assert document["signature"].tolist() == scanned["signature"][position].tolist()
+            assert hi >> 62 == where
+            found.add((hi, lo, position))
+    assert found == set(rows)
 
 
 def test_documents_of_different_sources_do_not_meet_when_scope_is_source():

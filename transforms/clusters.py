@@ -12,6 +12,7 @@ from transforms import ledger, records, specimens, statistics, storage
 from transforms.kernels import clusters as cluster_kernels
 from transforms.kernels.union_find import Forest, forest
 from transforms.near_dedup import NearDedupSettings
+from transforms.packed import PackingDoFn
 
 Keep = Literal["cluster", "greedy"]
 
@@ -130,7 +131,7 @@ class Clustered(NamedTuple):
 
 
 @dataclass
-class _FindNodes(beam.DoFn):
+class _FindNodes(PackingDoFn):
     """Picks the survivors that have an edge."""
 
     settings: NearDedupSettings
@@ -152,11 +153,12 @@ class _FindNodes(beam.DoFn):
         nodes["copies"] = survivors["copies"]
         for field in (*records.PREFERENCE_ORDER, "size", "source", "signature"):
             nodes[field] = scanned[field]
-        yield from records.split(nodes, _component_partition(nodes["root"], self.settings))
+        where = _component_partition(nodes["root"], self.settings)
+        yield from self.packed(records.split(nodes, where))
 
 
 @dataclass
-class _RouteEdges(beam.DoFn):
+class _RouteEdges(PackingDoFn):
     """Sends edges to where their component is judged."""
 
     settings: NearDedupSettings
@@ -164,7 +166,7 @@ class _RouteEdges(beam.DoFn):
     def process(self, packed: bytes, joined: bytes) -> Iterator[tuple[int, bytes]]:
         edges = np.frombuffer(packed, records.EDGE)
         _, roots = Forest.from_bytes(joined).roots_of(edges["a"])
-        yield from records.split(edges, _component_partition(roots, self.settings))
+        yield from self.packed(records.split(edges, _component_partition(roots, self.settings)))
 
 
 def _component_partition(roots: np.ndarray, settings: NearDedupSettings) -> np.ndarray:
@@ -173,14 +175,14 @@ def _component_partition(roots: np.ndarray, settings: NearDedupSettings) -> np.n
 
 
 @dataclass
-class _JudgeComponents(beam.DoFn):
+class _JudgeComponents(PackingDoFn):
     settings: NearDedupSettings
     keep: Keep
     sources: tuple[str, ...]
 
     def process(self, group: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[tuple[int, bytes]]:
         nodes = records.unpack(group[1]["nodes"], records.node(self.settings.permutations))
-        edges = np.unique(records.unpack(group[1]["edges"], records.EDGE))
+        edges = records.distinct(records.unpack(group[1]["edges"], records.EDGE), "a", "b")
         judged = judge(nodes, edges, self.keep, self.settings.min_agree)
         outcomes = (ledger.NEAR_DUPLICATE, ~judged.kept), (ledger.CHAINED, judged.chained)
         for outcome, which in outcomes:
@@ -205,7 +207,7 @@ class _JudgeComponents(beam.DoFn):
         verdicts["cluster"] = judged.sizes
         verdicts["best"] = judged.best
         verdicts["agreement"] = judged.agreement
-        yield from records.split(verdicts, records.ref_pieces(nodes["ref"]))
+        yield from self.packed(records.split(verdicts, records.ref_pieces(nodes["ref"])))
 
     def _cluster_sizes(self, nodes: np.ndarray) -> Iterator[ledger.Entry]:
         """How many texts clusters have; each counts for the source of its preferred document."""

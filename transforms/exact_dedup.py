@@ -9,6 +9,7 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import ledger, records, specimens, statistics
+from transforms.packed import PackingDoFn
 
 
 def survivors(found: np.ndarray, by_source: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +45,7 @@ class Deduplicated(NamedTuple):
 
 
 @dataclass
-class _DedupPartition(beam.DoFn):
+class _DedupPartition(PackingDoFn):
     sources: tuple[str, ...]
     by_source: bool
 
@@ -64,7 +65,7 @@ class _DedupPartition(beam.DoFn):
         kept = np.empty(len(chosen), records.SURVIVOR)
         kept["position"] = records.ref_positions(found["ref"][chosen])
         kept["copies"] = copies
-        yield from records.split(kept, records.ref_pieces(found["ref"][chosen]))
+        yield from self.packed(records.split(kept, records.ref_pieces(found["ref"][chosen])))
 
     def _told(self, survivors: np.ndarray, copies: np.ndarray) -> Iterator[ledger.Entry]:
         """How often texts are copied, and which most often."""

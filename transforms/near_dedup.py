@@ -1,12 +1,14 @@
 """Near-duplicate edges: banded MinHash signatures, compared with the leaders of their bucket.
 
 Signatures stay in the scan files. What is shuffled is, for every survivor, 16 bytes a band; and
-for documents that share a bucket, their signature once for each *different* bucket: copies that
-meet in all their bands are compared once, not once a band.
+for documents that share a bucket, a seat of 20 bytes in each *different* bucket, and their
+signature once for all buckets that have the same home. A bucket's home is its smallest document:
+copies that meet in many bands have mostly the same one.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from transforms import records, storage
 from transforms.kernels.leaders import bucket_edges
 from transforms.kernels.minhash import band_keys
+from transforms.packed import PackingDoFn
 from transforms.work import WorkFolder
 
 MAX_LEADERS = 64
@@ -29,7 +32,7 @@ class NearDedupSettings:
       permutations: length of a signature.
       bands: how many bands it is cut into.
       threshold: share of equal positions that makes an edge.
-      partitions: of each shuffle's keys; a power of two.
+      partitions: of each shuffle, all bands together if they are no more; a power of two.
       by_source: documents of different sources are never compared.
     """
 
@@ -39,6 +42,11 @@ class NearDedupSettings:
     partitions: int
     by_source: bool
     work: WorkFolder
+
+    @property
+    def band_partitions(self) -> int:
+        """Partitions of each band's keys; a power of two."""
+        return 1 << max(0, (self.partitions // self.bands).bit_length() - 1)
 
     @property
     def min_agree(self) -> int:
@@ -76,8 +84,9 @@ def shared_buckets(found: np.ndarray) -> np.ndarray:
       found: `records.BAND` of one band, all of the keys that occur in it.
 
     Returns:
-      `records.MEMBER`; a bucket is named by a 128-bit digest of who is in it, so that buckets
-      of different bands with the same documents get the same name.
+      `records.MEMBER`; a bucket is named by its smallest document and a 64-bit digest of all, so
+      that buckets of different bands with the same documents get the same name. Others may do so
+      only where they have the smallest in common, which is in one bucket a band.
     """
     found = found[records.order_by(found, "key", "ref")]
     starts = np.flatnonzero(records.run_starts(found, "key"))
@@ -89,37 +98,110 @@ def shared_buckets(found: np.ndarray) -> np.ndarray:
     out["ref"] = members
     if len(members):
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
-        for field, salt in (("bucket_hi", _salt(1)), ("bucket_lo", _salt(2))):
-            # A sum does not depend on order, and each term is mixed, so sets of references get
-            # different sums as random 64-bit numbers would.
-            sums = np.add.reduceat(_mix(members + salt), starts)
-            out[field] = np.repeat(_mix(sums + sizes.astype(np.uint64)), sizes)
+        # Mixing is one-to-one, and spreads the references over the leading bits.
+        out["bucket_hi"] = np.repeat(_mix(members[starts] + _salt(1)), sizes)
+        # A sum does not depend on order, and each term is mixed, so sets of references get
+        # different sums as random 64-bit numbers would.
+        sums = np.add.reduceat(_mix(members + _salt(2)), starts)
+        out["bucket_lo"] = np.repeat(_mix(sums + sizes.astype(np.uint64)), sizes)
     return out
 
 
-def edges_of(candidates: np.ndarray, min_agree: int) -> np.ndarray:
+class Candidates(NamedTuple):
+    """Documents that share buckets, and which.
+
+    Attributes:
+      documents: `records.candidate`, each once.
+      seats: `records.SEAT`, whole buckets; `row` is the place in `documents`.
+    """
+
+    documents: np.ndarray
+    seats: np.ndarray
+
+    def pack(self) -> bytes:
+        """Bytes that may be joined to those of others."""
+        sizes = np.array([len(self.documents), len(self.seats)], "<i8")
+        return sizes.tobytes() + self.documents.tobytes() + self.seats.tobytes()
+
+    @classmethod
+    def unpack(cls, packed: Iterable[bytes], permutations: int) -> "Candidates":
+        """What `pack` packed of several, together."""
+        dtype = records.candidate(permutations)
+        joined = b"".join(packed)
+        documents, seats = [np.empty(0, dtype)], [np.empty(0, records.SEAT)]
+        place = rows = 0
+        while place < len(joined):
+            n_documents, n_seats = np.frombuffer(joined, "<i8", 2, place).tolist()
+            place += 16
+            documents.append(np.frombuffer(joined, dtype, n_documents, place))
+            place += documents[-1].nbytes
+            seats.append(np.frombuffer(joined, records.SEAT, n_seats, place).copy())
+            place += seats[-1].nbytes
+            seats[-1]["row"] += rows
+            rows += n_documents
+        return cls(np.concatenate(documents), np.concatenate(seats))
+
+
+def seated(
+    members: np.ndarray, scanned: np.ndarray, partitions: int
+) -> Iterator[tuple[int, Candidates]]:
+    """What a piece's documents bring to the buckets they are in.
+
+    Args:
+      members: `records.MEMBER` of one piece.
+      scanned: its scan file.
+
+    Yields:
+      (partition of the buckets' homes, candidates), partitions ascending.
+    """
+    if not len(members):
+        return
+    where = records.partition(members["bucket_hi"], partitions)
+    order = np.lexsort([members["ref"], where])
+    members, where = members[order], where[order]
+    begins = np.r_[True, where[1:] != where[:-1]]
+    is_new = begins | np.r_[True, members["ref"][1:] != members["ref"][:-1]]
+    chosen = scanned[records.ref_positions(members["ref"][is_new])]
+    documents = np.empty(len(chosen), records.candidate(scanned.dtype["signature"].shape[0]))
+    documents["ref"] = members["ref"][is_new]
+    for field in (*records.PREFERENCE_ORDER, "signature"):
+        documents[field] = chosen[field]
+    rows = np.cumsum(is_new) - 1
+    starts = np.flatnonzero(begins)
+    stops = np.r_[starts[1:], len(members)]
+    seats = np.empty(len(members), records.SEAT)
+    seats["bucket_hi"], seats["bucket_lo"] = members["bucket_hi"], members["bucket_lo"]
+    seats["row"] = rows - np.repeat(rows[starts], stops - starts)
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        here = documents[rows[start] : rows[stop - 1] + 1]
+        yield int(where[start]), Candidates(here, seats[start:stop])
+
+
+def edges_of(candidates: Candidates, min_agree: int) -> np.ndarray:
     """Compares the documents of each bucket with its leaders.
 
     Args:
-      candidates: `records.candidate`, whole buckets.
       min_agree: equal signature positions that make an edge.
 
     Returns:
-      `records.EDGE`, from leader to follower.
+      `records.EDGE`, from leader to follower, each once.
     """
-    bucket = ("bucket_hi", "bucket_lo")
-    ordered = candidates[records.order_by(candidates, *bucket, *records.PREFERENCE_ORDER)]
-    starts = np.flatnonzero(records.run_starts(ordered, *bucket))
+    documents, seats = candidates
+    rank = np.empty(len(documents), np.int64)
+    rank[records.order_by(documents, *records.PREFERENCE_ORDER)] = np.arange(len(documents))
+    seats = seats[np.lexsort([rank[seats["row"]], seats["bucket_lo"], seats["bucket_hi"]])]
+    starts = np.flatnonzero(records.run_starts(seats, "bucket_hi", "bucket_lo"))
     pairs = bucket_edges(
-        np.ascontiguousarray(ordered["signature"]),
-        np.r_[starts, len(ordered)].astype(np.int64),
+        np.ascontiguousarray(documents["signature"]),
+        seats["row"].astype(np.int64),
+        np.r_[starts, len(seats)].astype(np.int64),
         min_agree,
         MAX_LEADERS,
     )
     out = np.empty(len(pairs), records.EDGE)
-    out["a"] = ordered["ref"][pairs[:, 0]]
-    out["b"] = ordered["ref"][pairs[:, 1]]
-    return out
+    out["a"] = documents["ref"][pairs[:, 0]]
+    out["b"] = documents["ref"][pairs[:, 1]]
+    return records.distinct(out, "a", "b")
 
 
 def _salt(number: int) -> np.uint64:
@@ -134,7 +216,7 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 @dataclass
-class _BandPiece(beam.DoFn):
+class _BandPiece(PackingDoFn):
     settings: NearDedupSettings
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -149,44 +231,40 @@ class _BandPiece(beam.DoFn):
             int(chosen["source"][0]) if settings.by_source else None,
         )
         for band in range(settings.bands):
-            where = records.partition(found[band]["key"], settings.partitions)
-            yield from records.split(found[band], where + band * settings.partitions)
+            where = records.partition(found[band]["key"], settings.band_partitions)
+            where += band * settings.band_partitions
+            yield from self.packed(records.split(found[band], where))
 
 
 @dataclass
-class _ShareBuckets(beam.DoFn):
+class _ShareBuckets(PackingDoFn):
     settings: NearDedupSettings
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
         members = shared_buckets(records.unpack(group[1], records.BAND))
-        yield from records.split(
-            members, records.partition(members["bucket_hi"], self.settings.partitions)
-        )
+        where = records.partition(members["bucket_hi"], self.settings.partitions)
+        yield from self.packed(records.split(members, where))
 
 
-def _distinct_buckets(group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
+class _DistinctBuckets(PackingDoFn):
     """Removes copies of a bucket that several bands found, and asks each piece for its part."""
-    members = np.unique(records.unpack(group[1], records.MEMBER))
-    yield from records.split(members, records.ref_pieces(members["ref"]))
+
+    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
+        members = records.unpack(group[1], records.MEMBER)
+        members = records.distinct(members, *records.MEMBER.names)
+        yield from self.packed(records.split(members, records.ref_pieces(members["ref"])))
 
 
 @dataclass
-class _FetchSignatures(beam.DoFn):
+class _FetchSignatures(PackingDoFn):
     settings: NearDedupSettings
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
         piece, packed = group
         members = records.unpack(packed, records.MEMBER)
         scanned = storage.load_array(self.settings.work.scan(piece))
-        chosen = scanned[records.ref_positions(members["ref"])]
-        found = np.empty(len(members), records.candidate(self.settings.permutations))
-        for field in records.MEMBER.names:
-            found[field] = members[field]
-        for field in (*records.PREFERENCE_ORDER, "signature"):
-            found[field] = chosen[field]
-        yield from records.split(
-            found, records.partition(found["bucket_hi"], self.settings.partitions)
-        )
+        found = seated(members, scanned, self.settings.partitions)
+        yield from self.packed((where, candidates.pack()) for where, candidates in found)
 
 
 @dataclass
@@ -194,7 +272,7 @@ class _CompareBuckets(beam.DoFn):
     settings: NearDedupSettings
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes]:
-        candidates = records.unpack(group[1], records.candidate(self.settings.permutations))
+        candidates = Candidates.unpack(group[1], self.settings.permutations)
         edges = edges_of(candidates, self.settings.min_agree)
         if len(edges):
             yield edges.tobytes()
@@ -220,7 +298,7 @@ class FindEdges(beam.PTransform):
             | "GroupBands" >> beam.GroupByKey()
             | "ShareBuckets" >> beam.ParDo(_ShareBuckets(self.settings))
             | "GroupBuckets" >> beam.GroupByKey()
-            | "DistinctBuckets" >> beam.FlatMap(_distinct_buckets)
+            | "DistinctBuckets" >> beam.ParDo(_DistinctBuckets())
             | "GroupByPiece" >> beam.GroupByKey()
             | "FetchSignatures" >> beam.ParDo(_FetchSignatures(self.settings))
             | "GroupCandidates" >> beam.GroupByKey()

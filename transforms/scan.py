@@ -19,6 +19,7 @@ from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
 from transforms.kernels import text as text_kernels
 from transforms.kernels.minhash import Signer
+from transforms.packed import PackingDoFn
 from transforms.sources import SourceSpec
 from transforms.unicode import check_unicode
 from transforms.work import WorkFolder, write_report
@@ -195,7 +196,7 @@ class Scanned(NamedTuple):
 
 
 @dataclass
-class _ScanPiece(beam.DoFn):
+class _ScanPiece(PackingDoFn):
     settings: ScanSettings
 
     def setup(self) -> None:
@@ -210,7 +211,7 @@ class _ScanPiece(beam.DoFn):
         yield from scan.account.tagged(settings.sources[piece.source].name)
         found = exact_records(piece, scan)
         where = records.partition(found["digest_hi"], settings.partitions)
-        yield from records.split(found, where)
+        yield from self.packed(records.split(found, where))
 
 
 @dataclass

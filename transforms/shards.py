@@ -18,6 +18,7 @@ from apache_beam.typehints.decorators import no_annotations
 
 from transforms import records, storage
 from transforms.kernels.gather import scatter
+from transforms.packed import PackingDoFn
 from transforms.work import WorkFolder, write_report
 
 _SHARD_BITS = 32
@@ -211,7 +212,7 @@ def write_shard(
 
 
 @dataclass
-class _AssignShard(beam.DoFn):
+class _AssignShard(PackingDoFn):
     settings: ShardSettings
 
     def process(
@@ -221,7 +222,7 @@ class _AssignShard(beam.DoFn):
         found = np.frombuffer(packed, self.settings.dtype)
         count = shard_count(tokens[folder], self.settings.tokens_per_shard)
         ranges = shard_ranges(found["shuffle_hi"], count)
-        yield from records.split(found, (folder << _SHARD_BITS) + ranges)
+        yield from self.packed(records.split(found, (folder << _SHARD_BITS) + ranges))
 
 
 @dataclass

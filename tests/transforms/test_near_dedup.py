@@ -63,7 +63,7 @@ def test_documents_of_other_sources_are_left_alone_within_a_source(tmp_path):
 
 
 def test_copies_that_meet_in_every_band_are_compared_once(tmp_path, monkeypatch):
-    """Signatures are fetched once for each different bucket, not once a band."""
+    """Documents have a seat in each different bucket, not in each band."""
     job = launched(tmp_path, {"web": PLAIN[:8]})
     scans = scan_all(job)
     (number,) = scans
@@ -74,13 +74,34 @@ def test_copies_that_meet_in_every_band_are_compared_once(tmp_path, monkeypatch)
     original = near_dedup.edges_of
 
     def counted(candidates, min_agree):
-        compared.append(len(candidates))
+        compared.append(len(candidates.seats))
         return original(candidates, min_agree)
 
     monkeypatch.setattr(near_dedup, "edges_of", counted)
     edges = find_edges(job, all_survive(scans))
     assert sum(compared) == 8
     assert sum(len(packed) for packed in edges) == 7 * records.EDGE.itemsize
+
+
+def test_near_copies_send_their_signature_once_for_most_of_their_buckets(tmp_path, monkeypatch):
+    """No two buckets of documents that differ in a word each have quite the same members."""
+    words = PLAIN[0].split()
+    texts = [" ".join([*words[:k], f"word{k}", *words[k + 1 :]]) for k in range(0, len(words), 2)]
+    job = launched(tmp_path, {"web": texts})
+    job = replace(job, near=replace(job.near, partitions=256))
+    sent = seats = 0
+    original = near_dedup.edges_of
+
+    def counted(candidates, min_agree):
+        nonlocal sent, seats
+        sent += len(candidates.documents)
+        seats += len(candidates.seats)
+        return original(candidates, min_agree)
+
+    monkeypatch.setattr(near_dedup, "edges_of", counted)
+    find_edges(job, all_survive(scan_all(job)))
+    assert seats > 8 * len(texts)
+    assert sent < 4 * len(texts)
 
 
 def test_the_number_of_partitions_does_not_matter(tmp_path):

@@ -10,24 +10,30 @@ _STRIDE = 32
 
 
 def bucket_edges(
-    signatures: np.ndarray, bucket_starts: np.ndarray, min_agree: int, max_leaders: int = 64
+    signatures: np.ndarray,
+    members: np.ndarray,
+    bucket_starts: np.ndarray,
+    min_agree: int,
+    max_leaders: int = 64,
 ) -> np.ndarray:
-    """Joins each row to the first leader of its bucket whose signature is like its own.
+    """Joins each member to the first leader of its bucket whose signature is like its own.
 
-    Rows are taken in order. One that agrees with no leader becomes a leader itself while the bucket
-    has fewer than `max_leaders`, and stays alone after that.
+    Members are taken in order. One that agrees with no leader becomes a leader itself while the
+    bucket has fewer than `max_leaders`, and stays alone after that.
 
     Args:
-      signatures: uint16 [n, permutations], bucket after bucket, in order of preference in each.
-      bucket_starts: int64 [buckets + 1]; bucket i is rows bucket_starts[i]:bucket_starts[i + 1].
+      signatures: uint16 [n, permutations].
+      members: int64 [m], rows of `signatures`, bucket after bucket, in order of preference in each.
+      bucket_starts: int64 [buckets + 1]; bucket i is
+        members[bucket_starts[i]:bucket_starts[i + 1]].
       min_agree: positions in which two signatures must be equal.
-      max_leaders: comparisons that a row may cost.
+      max_leaders: comparisons that a member may cost.
 
     Returns:
-      int64 [edges, 2]: leader, row that joined it; ascending in the row.
+      int64 [edges, 2]: row of the leader, row of the member that joined it; in order of `members`.
     """
     edges = np.empty((bucket_starts[-1] - bucket_starts[0], 2), np.int64)
-    found = _bucket_edges(signatures, bucket_starts, min_agree, max_leaders, edges)
+    found = _bucket_edges(signatures, members, bucket_starts, min_agree, max_leaders, edges)
     return edges[:found].copy()
 
 
@@ -55,6 +61,7 @@ def agrees(signatures: np.ndarray, a: int, b: int, min_agree: int) -> bool:
     types.int64(
         readonly(types.uint16, 2),
         readonly(types.int64),
+        readonly(types.int64),
         types.int64,
         types.int64,
         types.int64[:, ::1],
@@ -64,6 +71,7 @@ def agrees(signatures: np.ndarray, a: int, b: int, min_agree: int) -> bool:
 )
 def _bucket_edges(
     signatures: np.ndarray,
+    members: np.ndarray,
     bucket_starts: np.ndarray,
     min_agree: int,
     max_leaders: int,
@@ -73,7 +81,7 @@ def _bucket_edges(
     found = 0
     for bucket in range(len(bucket_starts) - 1):
         n_leaders = 0
-        for row in range(bucket_starts[bucket], bucket_starts[bucket + 1]):
+        for row in members[bucket_starts[bucket] : bucket_starts[bucket + 1]]:
             joined = False
             for i in range(n_leaders):
                 if agrees(signatures, leaders[i], row, min_agree):
