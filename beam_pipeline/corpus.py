@@ -35,7 +35,9 @@ def build(pipeline: beam.Pipeline, launched: Launch) -> beam.PCollection[str]:
       the paths of the report and the finished manifests, once `_SUCCESS` is written.
     """
     sources = launched.source_names
-    pieces = pipeline | "LandPieces" >> LandPieces(launched.scan.sources, launched.work)
+    pieces = pipeline | "LandPieces" >> LandPieces(
+        launched.scan.sources, launched.work, launched.landed_bytes
+    )
     scanned = pieces | "Scan" >> Scan(launched.scan)
     exact = scanned.digests | "ExactDedup" >> ExactDedup(sources, launched.by_source)
     survivors = exact.survivors | "SurvivorsByPiece" >> beam.GroupByKey()

@@ -42,6 +42,7 @@ class Launch:
 
     Attributes:
       output: folder of the corpus.
+      landed_bytes: of text in a landed piece, at least.
       scan, near, tokenize, budget, write: settings of the steps.
       keep: policy for near duplicates.
       by_source: duplicates in different sources do not count.
@@ -52,6 +53,7 @@ class Launch:
 
     output: str
     work: WorkFolder
+    landed_bytes: int
     scan: ScanSettings
     near: NearDedupSettings
     keep: Keep
@@ -76,7 +78,7 @@ def launch(
     work_dir: str | None = None,
     offline: bool = False,
     resume: bool = False,
-    piece_bytes: int,
+    piece_bytes: int | None = None,
     backend: str = "auto",
     elsewhere: bool = False,
 ) -> Launch:
@@ -88,7 +90,7 @@ def launch(
       work_dir: where this run makes a folder for its work files; default: below the output.
       offline: replace hub sources by generated documents.
       resume: go on with the work that a killed run left; its pieces stay as they are.
-      piece_bytes: how much input makes a piece.
+      piece_bytes: how much input makes a piece; as much as its size asks for if not given.
       backend: "auto", "fastokens" or "tokenizers".
       elsewhere: workers see no file of this machine.
 
@@ -129,12 +131,16 @@ def launch(
     )
 
 
-def plan_sources(specs: list[SourceSpec], piece_bytes: int) -> list[Plan]:
+def plan_sources(specs: list[SourceSpec], piece_bytes: int | None = None) -> list[Plan]:
     """Finds and cuts the input of every source."""
+    listings = [planning.list_files(spec) for spec in specs]
+    if piece_bytes is None:
+        files = [size for listing in listings if listing for _, size in listing.chosen]
+        piece_bytes = planning.piece_bytes_for(sum(files))
     plans: list[Plan] = []
     number = 0
-    for place, spec in enumerate(specs):
-        plans.append(planning.plan(place, spec, number, piece_bytes))
+    for place, (spec, listing) in enumerate(zip(specs, listings, strict=True)):
+        plans.append(planning.plan(place, spec, number, piece_bytes, listing))
         number += len(plans[-1].pieces)
     return plans
 
@@ -192,14 +198,18 @@ def _remarks(recipe: Recipe, plans: list[Plan], reason: str) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def partitions_of(plans: list[Plan]) -> int:
-    """How many partitions digests are grouped in; a power of two."""
+def input_bytes(plans: list[Plan]) -> int:
+    """How much input there is, as it is stored."""
     size = sum(size for planned in plans for _, size in planned.inputs)
     # The hub does not tell sizes; its shards are this large as a rule.
-    size += HUB_SHARD_BYTES * sum(
+    return size + HUB_SHARD_BYTES * sum(
         piece.kind == "hub" for planned in plans for piece in planned.pieces
     )
-    wanted = max(MIN_PARTITIONS, min(MAX_PARTITIONS, size // PARTITION_BYTES))
+
+
+def partitions_of(plans: list[Plan]) -> int:
+    """How many partitions digests are grouped in; a power of two."""
+    wanted = max(MIN_PARTITIONS, min(MAX_PARTITIONS, input_bytes(plans) // PARTITION_BYTES))
     return 1 << (wanted - 1).bit_length()
 
 
@@ -228,6 +238,7 @@ def _settings(
     return Launch(
         output=output,
         work=work,
+        landed_bytes=planning.piece_bytes_for(input_bytes(plans)),
         scan=ScanSettings(
             sources=sources,
             rules=rules,

@@ -4,8 +4,6 @@ import argparse
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-PIECE_BYTES = 4 << 20
-
 
 def _switch(text: str) -> bool:
     """A template gives every parameter a value, switches too."""
@@ -40,8 +38,9 @@ class CorpusOptions(PipelineOptions):
         group.add_argument(
             "--piece_bytes",
             type=int,
-            default=PIECE_BYTES,
-            help="how much input makes a piece of work (default: %(default)s)",
+            default=None,
+            help="how much input makes a piece of work (default: 4 MiB; from 8 GiB of input on "
+            "more, up to 64 MiB)",
         )
         group.add_argument(
             "--tokenizer_backend",

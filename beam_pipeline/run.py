@@ -111,7 +111,8 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
             f"unknown option --{unknown[0]}: neither corpusbeam (see corpusbeam build --help) nor "
             "Apache Beam has it"
         )
-    if known.view_as(CorpusOptions).piece_bytes < 1:
+    piece_bytes = known.view_as(CorpusOptions).piece_bytes
+    if piece_bytes is not None and piece_bytes < 1:
         raise CorpusError("--piece_bytes must be at least 1")
     standard = known.view_as(StandardOptions)
     if standard.runner is None:

@@ -10,6 +10,7 @@ from beam_pipeline import recipe as recipes
 from beam_pipeline.launch import (
     first_texts,
     partitions_of,
+    plan_sources,
     sample_of,
     skipped_in,
     work_root,
@@ -22,7 +23,6 @@ from beam_pipeline.traces_manifest import TracesFacts
 from beam_pipeline.traces_recipe import TracesRecipe
 from transforms import rejects, storage
 from transforms.errors import RecipeError
-from transforms.readers import planning
 from transforms.readers.planning import Plan
 from transforms.sources import HubInput, SourceSpec
 from transforms.tokenizers.prepare import prepare
@@ -70,7 +70,7 @@ def launch_traces(
     work_dir: str | None = None,
     offline: bool = False,
     resume: bool = False,
-    piece_bytes: int,
+    piece_bytes: int | None = None,
     backend: str = "auto",
     elsewhere: bool = False,
 ) -> TracesLaunch:
@@ -101,7 +101,7 @@ def launch_traces(
     if recipe.tokenizer.train is None:
         prepared, tokenizer_json = prepare(wanted)
         special_of(prepared)
-    plan = planning.plan(0, spec, 0, piece_bytes)
+    (plan,) = plan_sources([spec], piece_bytes)
     spec = plan.spec
     work = WorkFolder(work_root(output, work_dir), resume)
     encode = EncodeSettings(

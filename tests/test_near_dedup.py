@@ -10,6 +10,7 @@ from transforms.near_dedup import (
     edges_of,
     seated,
     shared_buckets,
+    unpack_candidates,
 )
 from transforms.work import WorkFolder
 
@@ -114,7 +115,7 @@ def test_candidates_of_several_pieces_are_whole_again(rows):
             packed.setdefault(where, []).append(candidates.pack())
     found = set()
     for where, parts in packed.items():
-        documents, seats = Candidates.unpack([b"".join(parts)], 4)
+        documents, seats = unpack_candidates([b"".join(parts)], 4)
         assert len(np.unique(documents["ref"])) == len(documents)
         for hi, lo, row in seats.tolist():
             document = documents[row]

@@ -59,6 +59,7 @@ def read_pieces(path: str) -> Iterator[Piece]:
 class _Land(beam.DoFn):
     sources: tuple[SourceSpec, ...]
     work: WorkFolder
+    landed_bytes: int
 
     def process(self, piece: Piece) -> Iterator[Piece]:
         if not piece.land:
@@ -69,7 +70,8 @@ class _Land(beam.DoFn):
         if done is not None:
             yield from (Piece(**landed) for landed in done)
             return
-        pieces = list(readers.land(piece, self.sources[piece.source], self.work.root))
+        spec = self.sources[piece.source]
+        pieces = list(readers.land(piece, spec, self.work.root, self.landed_bytes))
         write_report(report, [asdict(landed) for landed in pieces])
         yield from pieces
 
@@ -82,10 +84,12 @@ class LandPieces(beam.PTransform):
 
     Attributes:
       sources: by place in the recipe.
+      landed_bytes: of text in a landed piece, if more than the least.
     """
 
     sources: tuple[SourceSpec, ...]
     work: WorkFolder
+    landed_bytes: int = 0
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Piece]:
         """Wires the listing."""
@@ -94,6 +98,6 @@ class LandPieces(beam.PTransform):
             | "PlanFile" >> beam.Create([self.work.pieces()], reshuffle=False)
             | "ReadPieces" >> beam.FlatMap(read_pieces)
             | "SpreadPlanned" >> beam.Reshuffle()
-            | "Land" >> beam.ParDo(_Land(self.sources, self.work))
+            | "Land" >> beam.ParDo(_Land(self.sources, self.work, self.landed_bytes))
             | "SpreadPieces" >> beam.Reshuffle()
         )

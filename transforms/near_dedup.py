@@ -123,23 +123,23 @@ class Candidates(NamedTuple):
         sizes = np.array([len(self.documents), len(self.seats)], "<i8")
         return sizes.tobytes() + self.documents.tobytes() + self.seats.tobytes()
 
-    @classmethod
-    def unpack(cls, packed: Iterable[bytes], permutations: int) -> "Candidates":
-        """What `pack` packed of several, together."""
-        dtype = records.candidate(permutations)
-        joined = b"".join(packed)
-        documents, seats = [np.empty(0, dtype)], [np.empty(0, records.SEAT)]
-        place = rows = 0
-        while place < len(joined):
-            n_documents, n_seats = np.frombuffer(joined, "<i8", 2, place).tolist()
-            place += 16
-            documents.append(np.frombuffer(joined, dtype, n_documents, place))
-            place += documents[-1].nbytes
-            seats.append(np.frombuffer(joined, records.SEAT, n_seats, place).copy())
-            place += seats[-1].nbytes
-            seats[-1]["row"] += rows
-            rows += n_documents
-        return cls(np.concatenate(documents), np.concatenate(seats))
+
+def unpack_candidates(packed: Iterable[bytes], permutations: int) -> Candidates:
+    """Those of several `Candidates.pack`, together."""
+    dtype = records.candidate(permutations)
+    joined = b"".join(packed)
+    documents, seats = [np.empty(0, dtype)], [np.empty(0, records.SEAT)]
+    place = rows = 0
+    while place < len(joined):
+        n_documents, n_seats = np.frombuffer(joined, "<i8", 2, place).tolist()
+        place += 16
+        documents.append(np.frombuffer(joined, dtype, n_documents, place))
+        place += documents[-1].nbytes
+        seats.append(np.frombuffer(joined, records.SEAT, n_seats, place).copy())
+        place += seats[-1].nbytes
+        seats[-1]["row"] += rows
+        rows += n_documents
+    return Candidates(np.concatenate(documents), np.concatenate(seats))
 
 
 def seated(
@@ -272,7 +272,7 @@ class _CompareBuckets(beam.DoFn):
     settings: NearDedupSettings
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes]:
-        candidates = Candidates.unpack(group[1], self.settings.permutations)
+        candidates = unpack_candidates(group[1], self.settings.permutations)
         edges = edges_of(candidates, self.settings.min_agree)
         if len(edges):
             yield edges.tobytes()

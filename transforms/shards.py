@@ -6,6 +6,7 @@ alone, so a replayed bundle overwrites a shard with itself.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +23,7 @@ from transforms.packed import PackingDoFn
 from transforms.work import WorkFolder, write_report
 
 _SHARD_BITS = 32
+_CONCURRENT_READS = 16
 # Between two documents of a work file it is cheaper to read on than to seek.
 _GAP_ITEMS = 16 << 10
 
@@ -150,10 +152,32 @@ def fetch(
     """
     places = np.cumsum(lengths) - lengths
     found = np.empty(int(lengths.sum()), dtype)
-    for piece, which in by_piece(pieces):
+
+    def read(path: str, which: np.ndarray) -> None:
         which = which[np.argsort(starts[which], kind="stable")]
-        _fetch_from(path_of(piece), starts[which], lengths[which], places[which], found)
+        _fetch_from(path, starts[which], lengths[which], places[which], found)
+
+    read_by_piece(pieces, path_of, read)
     return found
+
+
+def read_by_piece(
+    pieces: np.ndarray, path_of: Callable[[int], str], read: Callable[[str, np.ndarray], None]
+) -> None:
+    """Reads the file of each piece; several at once where that means waiting for a network.
+
+    Args:
+      pieces: integers [n].
+      read: takes the file, and the places where its piece stands in `pieces`, int64 [k].
+    """
+    tasks = [(path_of(piece), which) for piece, which in by_piece(pieces)]
+    if not any(storage.is_remote(path) for path, _ in tasks):
+        for path, which in tasks:
+            read(path, which)
+        return
+    with ThreadPoolExecutor(_CONCURRENT_READS) as pool:
+        for _ in pool.map(read, *zip(*tasks, strict=True)):
+            pass
 
 
 def _fetch_from(

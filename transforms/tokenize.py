@@ -18,6 +18,7 @@ from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
 from transforms.kernels.gather import gather
+from transforms.names import save_names
 from transforms.sources import SourceSpec
 from transforms.tokenizers.encoders import Encoder, load_encoder
 from transforms.tokenizers.prepare import PreparedTokenizer
@@ -192,10 +193,11 @@ def _save(number: int, tokens: PieceTokens, work: WorkFolder) -> dict[str, Any]:
     """Writes the token file of a piece, what is known of its documents, and its report."""
     storage.write_whole(work.tokens(number), memoryview(tokens.ids).cast("B"))
     storage.save_array(work.documents(number), tokens.documents)
+    if tokens.names:
+        save_names(work.names(number), tokens.names)
     report = {
         "train": tokens.train,
         "outcomes": tokens.outcomes,
-        "names": tokens.names,
         "excerpts": {str(position): text for position, text in tokens.excerpts.items()},
     }
     write_report(work.tokens_report(number), report)

@@ -78,8 +78,12 @@ class WorkFolder:
         return storage.join(self.root, "tokens", f"{piece:012x}.lengths.bin")
 
     def tokens_report(self, piece: int) -> str:
-        """What became of the piece's other documents; their ids, if any; excerpts to show."""
+        """What became of the piece's other documents; excerpts to show."""
         return storage.join(self.root, "tokens", f"{piece:012x}.json")
+
+    def names(self, piece: int) -> str:
+        """Ids that the documents in the token file have in their source, if it has any."""
+        return storage.join(self.root, "tokens", f"{piece:012x}.names")
 
     def shard_report(self, folder: str, key_range: int) -> str:
         """The shard that was written of a range of the shuffle key."""

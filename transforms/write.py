@@ -4,20 +4,20 @@ from dataclasses import dataclass
 
 import apache_beam as beam
 import numpy as np
-import orjson
 import pyarrow as pa
 from apache_beam.typehints.decorators import no_annotations
 
-from transforms import records, storage
+from transforms import records
 from transforms.errors import InternalError
 from transforms.kernels.packing import pack, packed_cost
+from transforms.names import load_names
 from transforms.shards import (
     ShardContents,
     ShardInfo,
     ShardSettings,
     WriteRecords,
-    by_piece,
     fetch,
+    read_by_piece,
 )
 from transforms.tokenize import SPLITS, split_and_source
 from transforms.tokenizers.prepare import PreparedTokenizer
@@ -96,11 +96,14 @@ def docs_table(chosen: np.ndarray, positions: np.ndarray, settings: WriteSetting
 
 def _names(chosen: np.ndarray, settings: WriteSettings) -> list[str | None]:
     names: list[str | None] = [None] * len(chosen)
-    for piece, which in by_piece(chosen["piece"]):
+
+    def load(path: str, which: np.ndarray) -> None:
         if settings.named[chosen["source"][which[0]]]:
-            report = orjson.loads(storage.read_bytes(settings.work.tokens_report(piece)))
-            for k, place in zip(which.tolist(), chosen["place"][which].tolist(), strict=True):
-                names[k] = report["names"][place]
+            found = load_names(path, chosen["place"][which])
+            for k, name in zip(which.tolist(), found, strict=True):
+                names[k] = name
+
+    read_by_piece(chosen["piece"], settings.work.names, load)
     return names
 
 

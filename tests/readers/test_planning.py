@@ -7,6 +7,7 @@ import pytest
 from tests.readers.reading import files, read_pieces
 from transforms.errors import DamagedFileError, SourceError
 from transforms.readers import planning
+from transforms.readers.planning import MAX_PIECE_BYTES, PIECE_BYTES, PIECES
 
 
 def write(path, *rows) -> None:
@@ -99,3 +100,9 @@ def test_read_fraction_takes_at_least_one_and_grows() -> None:
     assert set(tenth) < set(half)
     assert 60 < len(tenth) < 140
     assert planning.choose(names, 1.0) == list(range(1000))
+
+
+def test_a_large_input_makes_larger_pieces_and_not_more_of_them() -> None:
+    assert planning.piece_bytes_for(0) == planning.piece_bytes_for(8 << 30) == PIECE_BYTES
+    assert 90_000_000_000 / planning.piece_bytes_for(90_000_000_000) < PIECES + 1
+    assert planning.piece_bytes_for(5 << 40) == MAX_PIECE_BYTES

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from tests import jobs
@@ -57,6 +58,22 @@ def test_a_large_compressed_file_becomes_pieces_with_the_same_rows(spec, tmp_pat
     assert [piece.number for piece in pieces] == [piece_number(3, k) for k in range(len(pieces))]
     assert {piece.name() for piece in pieces} == {str(path)}
     assert texts_in(pieces, spec) == texts
+
+
+@pytest.mark.usefixtures("small_landings")
+def test_landed_pieces_are_as_large_as_asked(spec, tmp_path):
+    generator = np.random.default_rng(0)
+    rows = [{"text": generator.bytes(100_000).hex()} for _ in range(30)]
+    path = jobs.write_rows(tmp_path / "web.jsonl.gz", rows)
+    work = WorkFolder(str(tmp_path))
+    piece = Piece(piece_number(0), 0, "compressed_jsonl", str(path), land=True)
+    write_pieces(work.pieces(), [piece])
+
+    def count(size):
+        return len(run(lambda p: {"pieces": p | LandPieces((spec,), work, size)})["pieces"])
+
+    assert count(0) > 3
+    assert count(1 << 30) == 1
 
 
 @pytest.mark.usefixtures("small_landings")

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import apache_beam as beam
 import numpy as np
-import orjson
 import pytest
 
 from tests.transforms.eager import MODES, REPLAYED, are, run
@@ -16,8 +15,9 @@ from tests.transforms.steps import (
     scan_all,
     texts_of,
 )
-from transforms import keys, ledger, records, storage
+from transforms import keys, ledger, records
 from transforms.errors import SourceError
+from transforms.names import load_names
 from transforms.tokenize import TRAIN, VAL, Tokenize, group_key, split_and_source
 
 TEXTS = {"web": texts_of(30), "aside": texts_of(5, seed=1)}
@@ -53,8 +53,7 @@ def tokenized(job, found):
         for row in np.frombuffer(packed, records.DOCUMENT):
             piece = int(row["piece"])
             ids = np.fromfile(job.work.tokens(piece), job.tokenize.tokenizer.dtype)
-            report = orjson.loads(storage.read_bytes(job.work.tokens_report(piece)))
-            name = report["names"][row["place"]]
+            (name,) = load_names(job.work.names(piece), row["place"][None])
             start = int(row["offset"])
             text = ids[start : start + int(row["ids"])].astype(np.uint8).tobytes().decode()
             documents.append((key, text, name))

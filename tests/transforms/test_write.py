@@ -12,11 +12,12 @@ from tests.transforms.steps import cut, files_in
 from transforms import records, storage
 from transforms.errors import InternalError
 from transforms.kernels.packing import packed_cost
+from transforms.names import save_names
 from transforms.shards import ShardInfo
 from transforms.tokenize import TRAIN, VAL, group_key
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.spec import TokenizerSpec
-from transforms.work import WorkFolder, write_report
+from transforms.work import WorkFolder
 from transforms.write import WriteSettings, WriteShards
 
 SEQ_LEN = 16
@@ -56,7 +57,7 @@ def chosen(settings):
         ids = np.concatenate([ids_of(found[k]) for k in mine.tolist()])
         storage.write_whole(settings.work.tokens(piece), ids.tobytes())
         names = [f"name{k}" for k in mine.tolist()]
-        write_report(settings.work.tokens_report(piece), {"names": names})
+        save_names(settings.work.names(piece), names)
     return {TRAIN: found[:100], VAL: found[100:]}
 
 

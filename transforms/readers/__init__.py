@@ -64,10 +64,13 @@ def read_rows(
             yield batch.texts.take(wanted), names
 
 
-def land(piece: Piece, spec: SourceSpec, work_dir: str) -> Iterator[Piece]:
+def land(piece: Piece, spec: SourceSpec, work_dir: str, landed_bytes: int = 0) -> Iterator[Piece]:
     """Reads a piece once and yields the pieces that hold its rows under `<work_dir>/landed`.
+
+    Args:
+      landed_bytes: of text in each; `land_rows` has a least number of its own.
 
     Raises:
       DamagedFileError, SourceError: as `read`.
     """
-    yield from land_rows(read(piece, spec), piece, work_dir)
+    yield from land_rows(read(piece, spec), piece, work_dir, landed_bytes)

@@ -30,11 +30,16 @@ _SCHEMA = pa.schema(
 _NOTES = b"notes"
 
 
-def land_rows(rows: Iterable[RowBatch | FileNote], piece: Piece, work_dir: str) -> Iterator[Piece]:
-    """Writes the rows of a piece as landed pieces of about `LANDED_BYTES` of text.
+def land_rows(
+    rows: Iterable[RowBatch | FileNote], piece: Piece, work_dir: str, landed_bytes: int = 0
+) -> Iterator[Piece]:
+    """Writes the rows of a piece as landed pieces of about `landed_bytes` of text.
+
+    They are at least of `LANDED_BYTES`.
 
     Names and bytes are the same each time, so a repeated landing overwrites itself.
     """
+    limit = max(LANDED_BYTES, landed_bytes)
     writer = _Writer(piece, work_dir)
     notes: list[FileNote] = []
     for batch in rows:
@@ -42,7 +47,7 @@ def land_rows(rows: Iterable[RowBatch | FileNote], piece: Piece, work_dir: str) 
             notes.append(batch)
             continue
         size = len(batch.texts.data)
-        if writer.held and writer.held + size > LANDED_BYTES:
+        if writer.held and writer.held + size > limit:
             yield writer.flush([])
         writer.add(batch)
     if writer.held or notes:

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import orjson
 
@@ -20,7 +20,9 @@ from transforms.readers.columns import no_such_column
 from transforms.readers.rows import NOTE_DAMAGED, FileNote, is_empty
 from transforms.sources import FilesInput, HubInput, SourceSpec, SyntheticInput
 
-PIECE_BYTES = 4 << 20
+PIECE_BYTES, MAX_PIECE_BYTES = 4 << 20, 64 << 20
+# A shard reads a range of every piece's token file, so their number multiplies with that of shards.
+PIECES = 2048
 SYNTHETIC_PIECE_DOCUMENTS = 1000
 FIRST_ROWS = 8
 
@@ -52,6 +54,36 @@ class Plan:
     warnings: list[str]
 
 
+class Listing(NamedTuple):
+    """The files of a source.
+
+    Attributes:
+      chosen: path and bytes of each file to read, in the order of the paths.
+      total: how many files there are.
+    """
+
+    chosen: list[tuple[str, int]]
+    total: int
+
+
+def list_files(spec: SourceSpec) -> Listing | None:
+    """The files of a source; None if it does not consist of files.
+
+    Raises:
+      SourceError: nothing matches.
+    """
+    if not isinstance(spec.input, FilesInput):
+        return None
+    matched = _matched(spec, spec.input)
+    names = _below_common_folder([path for path, _ in matched])
+    return Listing([matched[k] for k in choose(names, spec.read_fraction)], len(matched))
+
+
+def piece_bytes_for(total: int) -> int:
+    """How much input makes a piece of `total` bytes of it: more of it makes larger ones."""
+    return min(max(PIECE_BYTES, total // PIECES), MAX_PIECE_BYTES)
+
+
 def offline(spec: SourceSpec) -> SourceSpec:
     """The source with a hub's documents replaced by generated ones; others as they are."""
     return replace(spec, input=SyntheticInput()) if isinstance(spec.input, HubInput) else spec
@@ -77,7 +109,11 @@ def refuse_local(specs: Sequence[SourceSpec]) -> None:
 
 
 def plan(
-    source_index: int, spec: SourceSpec, first_number: int, piece_bytes: int = PIECE_BYTES
+    source_index: int,
+    spec: SourceSpec,
+    first_number: int,
+    piece_bytes: int = PIECE_BYTES,
+    listing: Listing | None = None,
 ) -> Plan:
     """Plans the pieces of a source.
 
@@ -85,6 +121,7 @@ def plan(
       source_index: its place in the recipe.
       first_number: parents of its piece numbers count from here (see `piece_number`).
       piece_bytes: of text, about, in a piece; no output byte depends on it.
+      listing: of `list_files`, if it has been made.
 
     Raises:
       SourceError: nothing matches, a column is missing or of a wrong type, the first texts are all
@@ -92,10 +129,12 @@ def plan(
       DamagedFileError: a file is of no known format or has a damaged footer or start, and the
         source says `on_bad_file: fail`.
     """
-    if isinstance(spec.input, FilesInput):
-        return _plan_files(source_index, spec, spec.input, first_number, piece_bytes)
+    listing = listing or list_files(spec)
+    if listing is not None:
+        return _plan_files(source_index, spec, listing, first_number, piece_bytes)
     if isinstance(spec.input, HubInput):
         return _plan_hub(source_index, spec, spec.input, first_number)
+    assert isinstance(spec.input, SyntheticInput)
     return _plan_synthetic(source_index, spec, spec.input, first_number)
 
 
@@ -136,11 +175,9 @@ def _plan_hub(source: int, spec: SourceSpec, wanted: HubInput, first_number: int
 
 
 def _plan_files(
-    source: int, spec: SourceSpec, files: FilesInput, first_number: int, piece_bytes: int
+    source: int, spec: SourceSpec, listing: Listing, first_number: int, piece_bytes: int
 ) -> Plan:
-    matched = _matched(spec, files)
-    names = _below_common_folder([path for path, _ in matched])
-    chosen = [matched[k] for k in choose(names, spec.read_fraction)]
+    chosen = listing.chosen
     with ThreadPoolExecutor(_CONCURRENT_LOOKS) as pool:
         looks = list(pool.map(lambda entry: _look(entry[0], entry[1], spec, piece_bytes), chosen))
     pieces: list[Piece] = []
@@ -162,7 +199,7 @@ def _plan_files(
         if look.ranges and look.kind != "parquet"
     ]
     warnings += _check_first_rows(texts, spec)
-    return Plan(pieces, spec, len(chosen), len(matched), chosen, skipped, warnings)
+    return Plan(pieces, spec, len(chosen), listing.total, chosen, skipped, warnings)
 
 
 def _matched(spec: SourceSpec, files: FilesInput) -> list[tuple[str, int]]:
