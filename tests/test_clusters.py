@@ -1,8 +1,8 @@
 import numpy as np
 
-from transforms import records
+from transforms import clusters, records
 from transforms.clusters import JoinForests, judge
-from transforms.kernels.union_find import Forest
+from transforms.kernels.union_find import Forest, forest
 
 
 def nodes_of(roots, keeps, signatures, copies=None):
@@ -52,6 +52,24 @@ def test_node_order_does_not_matter():
         shuffled = nodes[np.random.default_rng(seed).permutation(5)]
         kept, *_ = judge(shuffled, edges, "cluster", 4)
         assert set(shuffled["ref"][kept].tolist()) == expected
+
+
+def test_what_a_bundle_sends_and_the_joiner_holds_grows_with_documents_not_with_edges(monkeypatch):
+    monkeypatch.setattr(clusters, "_LEAST_JOINED", 1000)
+    combine = JoinForests()
+    edges = np.random.default_rng(0).integers(0, 50, (5000, 2)).astype(np.uint64)
+    sent = []
+    for part in np.array_split(edges, 20):
+        accumulator = combine.add_input(combine.create_accumulator(), part[:60].tobytes())
+        sent.append(combine.compact(accumulator))
+        assert sum(map(len, [sent[-1][0], *sent[-1][1]])) <= 16 * 50
+    taken = []
+    merged = combine.merge_accumulators(taken.append(a) or a for a in sent)
+    assert len(taken) == 20
+    assert sum(map(len, [merged[0], *merged[1]])) <= 16 * 50 + 1000
+    found = Forest.from_bytes(combine.extract_output(merged))
+    expected = forest(np.concatenate([part[:60] for part in np.array_split(edges, 20)]))
+    assert found.to_bytes() == expected.to_bytes()
 
 
 def test_a_chain_of_forty_becomes_one_component_in_any_grouping():

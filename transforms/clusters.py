@@ -43,9 +43,17 @@ class JoinForests(beam.CombineFn):
     def merge_accumulators(
         self, accumulators: Iterable[tuple[bytes, list[bytes]]]
     ) -> tuple[bytes, list[bytes]]:
-        """Joins forests."""
-        parts = [part for joined, waiting in accumulators for part in (joined, *waiting)]
-        return _join(parts), []
+        """Joins forests one after the other, however many there are."""
+        merged = self.create_accumulator()
+        for joined, waiting in accumulators:
+            for part in (joined, *waiting):
+                merged = self.add_input(merged, part)
+        return merged
+
+    def compact(self, accumulator: tuple[bytes, list[bytes]]) -> tuple[bytes, list[bytes]]:
+        """Leaves the forest alone, which is what a bundle sends to the one that joins all."""
+        joined, waiting = accumulator
+        return (_join([joined, *waiting]), []) if waiting else accumulator
 
     def extract_output(self, accumulator: tuple[bytes, list[bytes]]) -> bytes:
         """The forest."""
