@@ -23,6 +23,7 @@ from beam_pipeline.traces_manifest import TracesFacts
 from beam_pipeline.traces_recipe import TracesRecipe
 from transforms import rejects, storage
 from transforms.errors import RecipeError
+from transforms.readers import planning
 from transforms.readers.planning import Plan
 from transforms.sources import HubInput, SourceSpec
 from transforms.tokenizers.prepare import prepare
