@@ -9,7 +9,7 @@ one_word_apart_quarter --save`), record sizes and limits in the code, and assump
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from beam_pipeline.launch import MAX_PARTITIONS, MIN_PARTITIONS, PARTITION_BYTES
@@ -270,10 +270,10 @@ def held(measured: dict[str, dict]) -> Iterator[str]:
     shards_listed = measured["16x"]["side_inputs"]["Finish python_side_input3"]
     per_shard = shards_listed / measured["16x"]["shuffles"][STEPS[-1].shuffle]["groups"]
 
-    def row(what: str, grows: str, of: object) -> list[str]:
+    def row(what: str, grows: str, of: Callable[[Corpus], float]) -> list[str]:
         return [what, grows, *(size(of(corpus)) for corpus in CORPORA.values())]
 
-    def partition_of(step: Step) -> object:
+    def partition_of(step: Step) -> Callable[[Corpus], float]:
         return lambda c: step.bytes_per_document(measured) * c.documents / c.partitions
 
     rows = [
@@ -321,7 +321,7 @@ def held(measured: dict[str, dict]) -> Iterator[str]:
 def totals(measured: dict[str, dict]) -> Iterator[str]:
     """Work, disk and price of whole jobs."""
 
-    def row(what: str, of: object) -> list[str]:
+    def row(what: str, of: Callable[[Corpus], str]) -> list[str]:
         return [what, *(of(corpus) for corpus in CORPORA.values())]
 
     scanned = records.scanned(PERMUTATIONS).itemsize
