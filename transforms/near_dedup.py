@@ -12,6 +12,7 @@ import apache_beam as beam
 import numpy as np
 
 from transforms import records, storage
+from transforms.counters import count
 from transforms.kernels.leaders import bucket_edges
 from transforms.kernels.minhash import band_keys
 from transforms.work import WorkFolder
@@ -141,6 +142,7 @@ class _BandPiece(beam.DoFn):
         piece, packed = group
         settings = self.settings
         positions = records.unpack(packed, records.SURVIVOR)["position"]
+        count(len(positions))
         chosen = storage.load_array(settings.work.scan(piece))[positions]
         found = band_records(
             np.ascontiguousarray(chosen["signature"]),
