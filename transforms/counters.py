@@ -18,7 +18,7 @@ _tokens = Metrics.counter(NAMESPACE, TOKENS)
 _resumed = Metrics.counter(NAMESPACE, RESUMED)
 
 
-def count(documents: int, *, text_bytes: int = 0, tokens: int = 0) -> None:
+def count(documents: int, text_bytes: int = 0, tokens: int = 0) -> None:
     """Counts what a DoFn has just worked on; once a batch, not once a document."""
     _documents.inc(documents)
     if text_bytes:

@@ -61,4 +61,4 @@ def test_damage_is_raised_or_kept_with_the_rows(tmp_path) -> None:
     assert outcome == read_pieces([piece], spec)
     assert outcome.notes[0].kind == "damaged"
     with pytest.raises(DamagedFileError, match=r"truncated\.jsonl\.gz"):
-        list(readers.land(piece, files(piece.path), str(tmp_path)))
+        list(land_rows(readers.read(piece, files(piece.path)), piece, str(tmp_path)))
