@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -23,8 +24,14 @@ def command_line() -> NoReturn:
 def _as_typed() -> list[str]:
     program, *arguments = sys.argv
     if os.path.basename(program) == "__main__.py":
-        return ["python", "-m", "beam_pipeline", *arguments]
-    return [os.path.basename(program), *arguments]
+        return [_short(sys.executable), "-m", "beam_pipeline", *arguments]
+    return [_short(program), *arguments]
+
+
+def _short(program: str) -> str:
+    """A program by its name, if that finds the same one."""
+    name = os.path.basename(program)
+    return name if shutil.which(name) == program else program
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,15 +4,12 @@ from beam_pipeline.progress.model import Line
 
 
 def clock(seconds: float) -> str:
-    """`0:07`, `12:30` or `1:02:03`."""
+    """`0.7 s`, `12:30` or `1:02:03`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def pace(line: Line) -> str:
-    """Text a second, or nothing where no text is read."""
-    return "" if line.mb_per_second is None else f"{line.mb_per_second:,.1f} MB/s"
 
 
 def plain(line: Line, *, ended: bool) -> str:
@@ -25,7 +22,7 @@ def plain(line: Line, *, ended: bool) -> str:
     if line.tokens:
         facts.append(f"{line.tokens:,} tokens")
     if line.mb_per_second is not None:
-        facts.append(pace(line))
+        facts.append(f"{line.mb_per_second:,.1f} MB/s")
     if not ended and line.share is not None:
         facts.append(f"{line.share:.0%} done")
     facts.append(clock(line.seconds))

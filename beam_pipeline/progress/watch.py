@@ -18,13 +18,13 @@ _LOOK_SECONDS = 0.4
 
 
 class View(Protocol):
-    """Where progress is shown. One thread at a time calls it, but for `stopping`."""
+    """Where progress is shown; `stopping` may be called at any time, the others in turn."""
 
     def tick(self, now: float) -> None:
         """Looks at the progress and shows it."""
 
     def stopping(self) -> None:
-        """Says that the run is asked to stop."""
+        """The run is asked to stop; to be shown at the next look."""
 
     def close(self, now: float, how: str) -> None:
         """Shows the end; `how` is "finished", "stopped" or "failed"."""
@@ -45,8 +45,9 @@ class Watch:
         self._say = say
         self._began = time.monotonic()
         self._stage: tuple[str, float] = ("", 0.0)
-        self._over = threading.Event()
+        self._over = False
         self._shown = False
+        self._wake = threading.Event()
         self._looking = threading.Thread(target=self._look, name="progress", daemon=True)
         self._looking.start()
 
@@ -74,37 +75,37 @@ class Watch:
             self._say(f"stage {name}: {now - began:.2f} s")
 
     def stopping(self) -> None:
-        """Shows that the run is asked to stop."""
-        self._shown = True
+        """Shows at once that the run is asked to stop."""
         self._view.stopping()
+        self._wake.set()
 
     def end(self, how: str) -> None:
         """Shows the end, and nothing after it."""
         now = time.monotonic()
         self._progress.ended(now)
-        self._over.set()
+        self._over = True
+        self._wake.set()
         self._looking.join()
         if self._shown:
             self._view.close(now, how)
 
     def _look(self) -> None:
-        if self._over.wait(_PATIENCE_SECONDS):
-            return
-        self._shown = True
-        while True:
+        self._wake.wait(_PATIENCE_SECONDS)
+        while not self._over:
+            self._shown = True
+            self._wake.clear()
             self._view.tick(time.monotonic())
-            if self._over.wait(_LOOK_SECONDS):
-                return
+            self._wake.wait(_LOOK_SECONDS)
 
 
 def _name(transforms: Sequence[str]) -> str:
-    """What a fused stage does, without what only passes elements on."""
+    """What a fused stage does, without what only passes elements on, and in little detail."""
     doing = [
-        name
+        "/".join(name.split("/")[:2])
         for name in transforms
         if not name.endswith(("/Read", "/Write", "/Impulse")) and "/Write/" not in name
     ]
-    return " + ".join(doing or transforms)
+    return " + ".join(dict.fromkeys(doing or transforms))
 
 
 @contextlib.contextmanager
