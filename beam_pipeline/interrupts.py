@@ -8,13 +8,13 @@ import contextlib
 import os
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SHOW_CURSOR = "\x1b[?25h"
+# Shows the cursor and begins a line.
+_MEND = "\x1b[?25h\r\n"
 
 
 class _Interrupts:
@@ -69,12 +69,16 @@ def stopping(stop: Callable[[], None]) -> Iterator[None]:
         _state.stop = None
 
 
-def leave() -> NoReturn:
-    """Says that the process was stopped and ends it, with 128 and the signal's number."""
+def leave(*, torn: bool = False) -> NoReturn:
+    """Says that the process was stopped and ends it, with 128 and the signal's number.
+
+    Args:
+      torn: a view may be in the middle of a line, with the cursor hidden.
+    """
     number = _state.received or signal.SIGINT
-    cursor = _SHOW_CURSOR if sys.__stderr__ is not None and sys.__stderr__.isatty() else ""
+    mend = _MEND if torn and os.isatty(2) else ""
     # A thread in the middle of printing may hold the lock of `sys.stderr` for ever.
-    os.write(2, f"{cursor}corpusbeam: stopped; {_state.advice}\n".encode())
+    os.write(2, f"{mend}corpusbeam: stopped; {_state.advice}\n".encode())
     os._exit(128 + number)
 
 
@@ -88,5 +92,5 @@ def _wait(reader: int) -> None:
 def _interrupted(number: int) -> None:
     again, _state.received = _state.received is not None, number
     if again or _state.stop is None:
-        leave()
+        leave(torn=True)
     _state.stop()

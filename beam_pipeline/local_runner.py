@@ -19,7 +19,7 @@ from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
 from apache_beam.runners.portability.fn_api_runner.worker_handlers import WorkerHandler
 from apache_beam.transforms.environments import EmbeddedPythonEnvironment
 
-from transforms import counters
+from transforms import counter_names
 
 # Into how many parts the elements of a stage are cut at most.
 MAX_PARTS = 256
@@ -116,7 +116,7 @@ def counted(infos: Iterable[metrics_pb2.MonitoringInfo]) -> Counter[str]:
         labels = info.labels
         if (
             info.urn == monitoring_infos.USER_COUNTER_URN
-            and labels[monitoring_infos.NAMESPACE_LABEL] == counters.NAMESPACE
+            and labels[monitoring_infos.NAMESPACE_LABEL] == counter_names.NAMESPACE
         ):
             value = monitoring_infos.extract_counter_value(info)
             found[labels[monitoring_infos.NAME_LABEL]] += value

@@ -13,7 +13,7 @@ from beam_pipeline.cli import main
 from beam_pipeline.progress import watch
 from tests.jobs import Corpus
 from tests.transforms.steps import launched, texts_of
-from transforms import counters
+from transforms import counter_names
 
 
 def test_counters_equal_the_ledger(tmp_path):
@@ -21,7 +21,7 @@ def test_counters_equal_the_ledger(tmp_path):
     job = launched(tmp_path, {"web": [*texts, *texts[:3]]}, piece_bytes=3000)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         corpus.build(pipeline, job)
-    asked = MetricsFilter().with_namespace(counters.NAMESPACE)
+    asked = MetricsFilter().with_namespace(counter_names.NAMESPACE)
     found: dict[str, Counter[str]] = {}
     for counter in pipeline.result.metrics().query(asked)["counters"]:
         step = found.setdefault(counter.key.step.split("/")[-1], Counter())

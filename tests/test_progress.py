@@ -14,13 +14,13 @@ from beam_pipeline.progress import remote
 from beam_pipeline.progress.live import LiveView
 from beam_pipeline.progress.model import PACE_SECONDS, Progress, Status
 from beam_pipeline.progress.plain import EVERY_SECONDS, PlainView
-from beam_pipeline.progress.steps import CHECK, CORPUS, TRACES, Step, place_of
+from beam_pipeline.progress.steps import CORPUS, PREPARE, TRACES, Step, place_of
 from beam_pipeline.progress.text import clock
-from transforms import counters
+from transforms import counter_names
 
 READ = Step("Read", {"Read/Piece": 1})
 JOIN = Step("Join", {"Join/One": 0.25, "Join/Two": 0.75})
-STEPS = (CHECK, READ, JOIN)
+STEPS = (PREPARE, READ, JOIN)
 
 
 def progress_of(reading_since: float = 0.0) -> Progress:
@@ -31,15 +31,15 @@ def progress_of(reading_since: float = 0.0) -> Progress:
 
 
 def counted(documents: int, size: int = 0) -> dict[str, int]:
-    return {counters.DOCUMENTS: documents, counters.TEXT_BYTES: size}
+    return {counter_names.DOCUMENTS: documents, counter_names.TEXT_BYTES: size}
 
 
 def test_a_step_shows_what_was_counted_how_fast_and_how_much_is_left():
     progress = progress_of(reading_since=2.0)
     for second in range(4):
         progress.parts_done(1, counted(1000, 5_000_000), 3.0 + second)
-    check, read, join = progress.lines(6.5)
-    assert (check.status, check.seconds) == (Status.DONE, 2.0)
+    prepare, read, join = progress.lines(6.5)
+    assert (prepare.status, prepare.seconds) == (Status.DONE, 2.0)
     assert (read.status, read.documents, read.seconds) == (Status.RUNNING, 4000, 4.5)
     assert read.share == pytest.approx(0.4)
     assert read.mb_per_second == pytest.approx(20 / 4.5)
@@ -51,7 +51,7 @@ def test_a_step_shows_what_was_counted_how_fast_and_how_much_is_left():
 def test_time_left_follows_the_pace_of_late():
     progress = progress_of()
     # Half was done by an earlier run.
-    progress.parts_done(5, {counters.RESUMED: 500}, 0.1)
+    progress.parts_done(5, {counter_names.RESUMED: 500}, 0.1)
     for part in range(1, 4):
         progress.parts_done(1, counted(100), 0.1 + part * PACE_SECONDS)
     read = progress.lines(0.1 + 3 * PACE_SECONDS)[1]
@@ -88,7 +88,7 @@ def test_of_parts_that_are_not_reported_no_share_is_claimed():
 def test_the_share_of_a_step_is_of_all_its_transforms():
     for step in (*CORPUS, *TRACES):
         ways = 2 if step.title == "Land" and len(step.work) == 2 else 1
-        assert step is CHECK or sum(step.work.values()) == pytest.approx(ways)
+        assert step is PREPARE or sum(step.work.values()) == pytest.approx(ways)
 
 
 def test_a_fused_stage_belongs_to_the_step_that_does_its_work():
@@ -146,14 +146,14 @@ def test_a_terminal_shows_every_step_in_lines_that_fit(width):
 
 def test_of_a_job_elsewhere_the_counters_are_told_step_by_step():
     def result(step: str, name: str, committed: int | None, attempted: int) -> MetricResult:
-        key = MetricKey(step, MetricName(counters.NAMESPACE, name))
+        key = MetricKey(step, MetricName(counter_names.NAMESPACE, name))
         return MetricResult(key, committed, attempted)
 
     found = [
-        result("Tokenize/TokenizePiece/ParDo(_TokenizePiece)", counters.TOKENS, None, 7_000),
-        result("Tokenize/TokenizePiece/ParDo(_TokenizePiece)", counters.DOCUMENTS, None, 9),
-        result("Scan/ScanPiece/ParDo(_ScanPiece)", counters.DOCUMENTS, 1200, 1300),
-        result("Scan/ScanPiece/ParDo(_ScanPiece)", counters.TEXT_BYTES, 5_000_000, 0),
+        result("Tokenize/TokenizePiece/ParDo(_TokenizePiece)", counter_names.TOKENS, None, 7_000),
+        result("Tokenize/TokenizePiece/ParDo(_TokenizePiece)", counter_names.DOCUMENTS, None, 9),
+        result("Scan/ScanPiece/ParDo(_ScanPiece)", counter_names.DOCUMENTS, 1200, 1300),
+        result("Scan/ScanPiece/ParDo(_ScanPiece)", counter_names.TEXT_BYTES, 5_000_000, 0),
     ]
     job = SimpleNamespace(metrics=lambda: SimpleNamespace(query=lambda _: {"counters": found}))
     said: list[str] = []

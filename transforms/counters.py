@@ -6,11 +6,7 @@ travels as elements. Beam keeps the counts by transform, and Dataflow shows them
 
 from apache_beam.metrics import Metrics
 
-NAMESPACE = "corpusbeam"
-DOCUMENTS = "documents"
-TEXT_BYTES = "text_bytes"
-TOKENS = "tokens"
-RESUMED = "documents_resumed"
+from transforms.counter_names import DOCUMENTS, NAMESPACE, RESUMED, TEXT_BYTES, TOKENS
 
 _documents = Metrics.counter(NAMESPACE, DOCUMENTS)
 _text_bytes = Metrics.counter(NAMESPACE, TEXT_BYTES)

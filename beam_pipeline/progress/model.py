@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from beam_pipeline.progress.steps import Step, place_of
-from transforms import counters
+from transforms import counter_names
 
 # The pace of the last seconds tells how long the rest takes: a resumed run rushes through what is
 # done, and inputs differ.
@@ -166,16 +166,16 @@ class Progress:
         running, step = self._running[place], self._steps[place]
         status = self._status(place)
         counts = running.counts
-        size = counts[counters.TEXT_BYTES]
+        size = counts[counter_names.TEXT_BYTES]
         share = running.share if step.work and self._sees_parts else None
         going = status is Status.RUNNING and share is not None
         return Line(
             title=step.title,
             status=status,
-            documents=counts[counters.DOCUMENTS] + counts[counters.RESUMED],
-            resumed=counts[counters.RESUMED],
+            documents=counts[counter_names.DOCUMENTS] + counts[counter_names.RESUMED],
+            resumed=counts[counter_names.RESUMED],
             mb_per_second=size / 1e6 / running.seconds if size and running.seconds else None,
-            tokens=counts[counters.TOKENS],
+            tokens=counts[counter_names.TOKENS],
             share=share,
             seconds=running.seconds,
             seconds_left=running.seconds_left(now) if going else None,

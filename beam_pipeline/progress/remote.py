@@ -9,7 +9,7 @@ from apache_beam.metrics.metric import MetricsFilter
 from apache_beam.runners.runner import PipelineResult
 
 from beam_pipeline.progress.steps import Step, place_of
-from transforms import counters
+from transforms import counter_names
 
 EVERY_SECONDS = 60.0
 
@@ -21,7 +21,7 @@ def counts(result: PipelineResult, steps: Sequence[Step]) -> list[str]:
       Exception: whatever asking the service raises.
     """
     found: list[Counter[str]] = [Counter() for _ in steps]
-    asked = MetricsFilter().with_namespace(counters.NAMESPACE)
+    asked = MetricsFilter().with_namespace(counter_names.NAMESPACE)
     for counter in result.metrics().query(asked)["counters"]:
         place = place_of([counter.key.step], steps)
         if place is not None:
@@ -36,11 +36,11 @@ def counts(result: PipelineResult, steps: Sequence[Step]) -> list[str]:
 
 
 def _amounts(counted: Counter[str]) -> Iterator[str]:
-    yield f"{counted[counters.DOCUMENTS] + counted[counters.RESUMED]:,} documents"
-    if counted[counters.TEXT_BYTES]:
-        yield f"{counted[counters.TEXT_BYTES] / 1e6:,.1f} MB of text"
-    if counted[counters.TOKENS]:
-        yield f"{counted[counters.TOKENS]:,} tokens"
+    yield f"{counted[counter_names.DOCUMENTS] + counted[counter_names.RESUMED]:,} documents"
+    if counted[counter_names.TEXT_BYTES]:
+        yield f"{counted[counter_names.TEXT_BYTES] / 1e6:,.1f} MB of text"
+    if counted[counter_names.TOKENS]:
+        yield f"{counted[counter_names.TOKENS]:,} tokens"
 
 
 @contextlib.contextmanager

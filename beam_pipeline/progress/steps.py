@@ -22,12 +22,12 @@ class Step:
     work: Mapping[str, float]
 
 
-CHECK = Step("Check and plan", {})
+PREPARE = Step("Prepare", {})
 _LAND = Step("Land", {"LandPieces/Land": 1})
 _FINISH = Step("Finish", {"Finish": 1})
 
 CORPUS = (
-    CHECK,
+    PREPARE,
     _LAND,
     Step("Read and filter", {"Scan/ScanPiece": 1}),
     Step("Exact duplicates", {"ExactDedup/DedupPartition": 1}),
@@ -60,7 +60,7 @@ CORPUS = (
 )
 
 TRACES = (
-    CHECK,
+    PREPARE,
     Step("Land", {"LandPieces/Land": 1, "LandFirstRows/LandFirst": 1}),
     Step("Parse", {"ParseRows/ParsePiece": 1}),
     Step("Duplicate problems", {"DedupProblems/DedupPartition": 1}),
