@@ -23,7 +23,7 @@ class _Interrupts:
     def __init__(self) -> None:
         self.received: int | None = None
         self.command: list[str] = []
-        self.advice = "nothing is left behind"
+        self.advice = "to start over, give the same command again"
         self.stop: Callable[[], None] | None = None
 
 

@@ -106,7 +106,7 @@ def test_a_command_that_is_stopped_while_it_starts_leaves_nothing(inputs, tmp_pa
     os.kill(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert err == "corpusbeam: stopped; nothing is left behind\n"
+    assert err == "corpusbeam: stopped; to start over, give the same command again\n"
     assert not (tmp_path / "corpus").exists()
 
 

@@ -50,7 +50,7 @@ def reporting(
     say: Callable[[str], None],
     every: float = EVERY_SECONDS,
 ) -> Iterator[None]:
-    """Says now and then, while the block lasts, what has changed, and once more at its end."""
+    """Says now and then, while the block lasts, what has changed, and once more if it ends well."""
     said: set[str] = set()
     over = threading.Event()
 
@@ -72,5 +72,5 @@ def reporting(
         yield
     finally:
         over.set()
-        looking.join()
-        report()
+    looking.join()
+    report()
