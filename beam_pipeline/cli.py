@@ -2,17 +2,36 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+from beam_pipeline import interrupts
 from beam_pipeline.process import importing, leave
 from transforms.errors import CorpusError
 
 
-def command_line() -> None:
+def command_line() -> NoReturn:
     """The `corpusbeam` command; does not return."""
-    leave(main())
+    interrupts.install(_as_typed())
+    try:
+        leave(main())
+    except KeyboardInterrupt:
+        interrupts.leave()
+
+
+def _as_typed() -> list[str]:
+    program, *arguments = sys.argv
+    if os.path.basename(program) == "__main__.py":
+        return [_short(sys.executable), "-m", "beam_pipeline", *arguments]
+    return [_short(program), *arguments]
+
+
+def _short(program: str) -> str:
+    """A program by its name, if that finds the same one."""
+    name = os.path.basename(program)
+    return name if shutil.which(name) == program else program
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     build.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
     build.add_argument("--output", required=True, help="folder for the corpus")
-    build.add_argument("--quiet", action="store_true", help="print errors only")
+    _add_talk(build)
     build.set_defaults(command=_build, takes_beam_options=True)
 
     traces = commands.add_parser(
@@ -75,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     traces.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
     traces.add_argument("--output", required=True, help="folder for the windows")
-    traces.add_argument("--quiet", action="store_true", help="print errors only")
+    _add_talk(traces)
     traces.set_defaults(command=_traces, takes_beam_options=True)
 
     plan = commands.add_parser(
@@ -170,6 +189,14 @@ def _add_diff(commands: Any) -> None:
     diff.set_defaults(command=_diff, takes_beam_options=False)
 
 
+def _add_talk(command: argparse.ArgumentParser) -> None:
+    talk = command.add_mutually_exclusive_group()
+    talk.add_argument("--quiet", action="store_true", help="print errors only")
+    talk.add_argument(
+        "--verbose", action="store_true", help="also print versions, stages and Beam's warnings"
+    )
+
+
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     from beam_pipeline.recipe import Recipe, find, load
     from beam_pipeline.specs import tokenizer_spec
@@ -182,7 +209,8 @@ def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
         from beam_pipeline.run import build_corpus
 
-    return build_corpus(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
+    talk = {"quiet": arguments.quiet, "verbose": arguments.verbose}
+    return build_corpus(arguments.recipe, arguments.output, beam_options, **talk)
 
 
 def _is_remote(*settings: object) -> bool:
@@ -199,7 +227,8 @@ def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
         from beam_pipeline.run import build_traces
 
-    return build_traces(arguments.recipe, arguments.output, beam_options, quiet=arguments.quiet)
+    talk = {"quiet": arguments.quiet, "verbose": arguments.verbose}
+    return build_traces(arguments.recipe, arguments.output, beam_options, **talk)
 
 
 def _plan(arguments: argparse.Namespace, _: list[str]) -> int:

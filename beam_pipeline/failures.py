@@ -22,13 +22,17 @@ _WORKER_ERROR = re.compile(r"transforms\.errors\.(\w+): (.*)")
 class Held(logging.Handler):
     """Holds back what Beam and its workers say of an error until its cause is known.
 
+    Args:
+      warnings: pass on Beam's warnings.
+
     Attributes:
       worker_stderr: file to which worker processes may write what they would print.
     """
 
-    def __init__(self, worker_stderr: Path) -> None:
+    def __init__(self, worker_stderr: Path, *, warnings: bool) -> None:
         super().__init__()
         self.worker_stderr = worker_stderr
+        self._warnings = warnings
         self._records: list[logging.LogRecord] = []
         self._threads: list[threading.ExceptHookArgs] = []
 
@@ -36,7 +40,7 @@ class Held(logging.Handler):
         """Passes on what is no error."""
         if record.levelno >= logging.ERROR:
             self._records.append(record)
-        elif not _NEEDLESS.search(record.getMessage()):
+        elif self._warnings and not _NEEDLESS.search(record.getMessage()):
             logging.getLogger().handle(record)
 
     def thread_failed(self, failure: threading.ExceptHookArgs) -> None:
@@ -63,11 +67,11 @@ class Held(logging.Handler):
 
 
 @contextlib.contextmanager
-def held() -> Iterator[Held]:
-    """Holds back errors within the block."""
+def held(*, warnings: bool) -> Iterator[Held]:
+    """Holds back errors within the block, and drops warnings unless they are wanted."""
     logger = logging.getLogger("apache_beam")
     with tempfile.TemporaryDirectory(prefix="corpusbeam-") as folder:
-        holder = Held(Path(folder) / "stderr")
+        holder = Held(Path(folder) / "stderr", warnings=warnings)
         holder.worker_stderr.touch()
         logger.addHandler(holder)
         propagate, logger.propagate = logger.propagate, False

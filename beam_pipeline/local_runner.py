@@ -8,14 +8,18 @@ is left. Kernels release the GIL, so this keeps all cores busy.
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from apache_beam.metrics import monitoring_infos
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
-from apache_beam.portability.api import beam_fn_api_pb2, beam_runner_api_pb2
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.portability.api import beam_fn_api_pb2, beam_runner_api_pb2, metrics_pb2
 from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
 from apache_beam.runners.portability.fn_api_runner.worker_handlers import WorkerHandler
+from apache_beam.transforms.environments import EmbeddedPythonEnvironment
+
+from transforms import counter_names
 
 # Into how many parts the elements of a stage are cut at most.
 MAX_PARTS = 256
@@ -25,32 +29,98 @@ _HELP_AFTER_SECONDS = 0.01
 _BUNDLE_SECONDS = 0.03
 
 
+class Observer(Protocol):
+    """Is told what a run does. A call may come from any thread, and the run waits for it."""
+
+    def stage_started(self, transforms: Sequence[str]) -> None:
+        """A fused stage of these transforms begins."""
+
+    def stage_cut(self, parts: int) -> None:
+        """Its input is in so many parts, each of which will be reported."""
+
+    def parts_done(self, parts: int, counts: Mapping[str, int]) -> None:
+        """So many parts of it are done, in which `transforms.counters` counted this."""
+
+    def stage_done(self) -> None:
+        """All of it is done."""
+
+
 class LocalRunner(fn_runner.FnApiRunner):
     """Runs a graph in this process, in `--direct_num_workers` threads.
 
-    With another `--direct_running_mode` it is `FnApiRunner` as it comes.
+    With another environment for workers (`--direct_running_mode`) it is `FnApiRunner`, and the
+    parts of a stage are not reported.
+
+    Attributes:
+      observer: is told what the run does.
     """
 
-    _in_memory = False
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.observer: Observer | None = None
+        self._in_memory = False
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Makes the run end by `KeyboardInterrupt` when the bundles that are under way are done."""
+        self._stopped.set()
 
     def run_via_runner_api(
         self, pipeline_proto: beam_runner_api_pb2.Pipeline, options: PipelineOptions
     ) -> fn_runner.RunnerResult:
         """See `PipelineRunner.run_via_runner_api`."""
-        self._in_memory = options.view_as(DirectOptions).direct_running_mode == "in_memory"
+        self._in_memory = isinstance(self._default_environment, EmbeddedPythonEnvironment)
         return super().run_via_runner_api(pipeline_proto, options)
+
+    def _execute_bundle(
+        self,
+        runner_execution_context: execution.FnApiRunnerExecutionContext,
+        bundle_context_manager: execution.BundleContextManager,
+        bundle_input: fn_runner.DataInput,
+    ) -> beam_fn_api_pb2.InstructionResponse:
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+        if self.observer is None:
+            return super()._execute_bundle(
+                runner_execution_context, bundle_context_manager, bundle_input
+            )
+        stage = bundle_context_manager.stage
+        self.observer.stage_started([transform.unique_name for transform in stage.transforms])
+        result = super()._execute_bundle(
+            runner_execution_context, bundle_context_manager, bundle_input
+        )
+        if not self._in_memory:
+            self.observer.parts_done(0, counted(result.process_bundle.monitoring_infos))
+        self.observer.stage_done()
+        return result
 
     def _get_bundle_manager(
         self, bundle_context_manager: execution.BundleContextManager
     ) -> fn_runner.BundleManager:
         given = super()._get_bundle_manager(bundle_context_manager)
-        if self._in_memory and isinstance(given, fn_runner.ParallelBundleManager):
-            return PulledBundles(
-                bundle_context_manager,
-                self._progress_frequency,
-                cache_token_generator=given._cache_token_generator,
-            )
-        return given
+        if not self._in_memory or bundle_context_manager.stage.is_stateful():
+            return given
+        pulled = PulledBundles(
+            bundle_context_manager,
+            self._progress_frequency,
+            cache_token_generator=given._cache_token_generator,
+        )
+        pulled.observer, pulled.stopped = self.observer, self._stopped
+        return pulled
+
+
+def counted(infos: Iterable[metrics_pb2.MonitoringInfo]) -> Counter[str]:
+    """What `transforms.counters` counted, by name."""
+    found: Counter[str] = Counter()
+    for info in infos:
+        labels = info.labels
+        if (
+            info.urn == monitoring_infos.USER_COUNTER_URN
+            and labels[monitoring_infos.NAMESPACE_LABEL] == counter_names.NAMESPACE
+        ):
+            value = monitoring_infos.extract_counter_value(info)
+            found[labels[monitoring_infos.NAME_LABEL]] += value
+    return found
 
 
 class _OneWorker:
@@ -69,7 +139,15 @@ class _OneWorker:
 
 
 class PulledBundles(fn_runner.BundleManager):
-    """Processes the input of a stage in bundles that workers take as they get done."""
+    """Processes the input of a stage in bundles that workers take as they get done.
+
+    Attributes:
+      observer: as of `LocalRunner`.
+      stopped: no further bundle is begun once it is set.
+    """
+
+    observer: Observer | None = None
+    stopped = threading.Event()
 
     def process_bundle(
         self,
@@ -82,8 +160,14 @@ class PulledBundles(fn_runner.BundleManager):
         """See `BundleManager.process_bundle`."""
         context = self.bundle_context_manager
         results: list[beam_fn_api_pb2.InstructionResponse] = []
+        observer = None if dry_run else self.observer
+        cut = _parts(inputs)
+        if observer is not None:
+            observer.stage_cut(len(cut))
 
         def process(parts: list[_Part], worker: WorkerHandler) -> None:
+            if self.stopped.is_set():
+                raise KeyboardInterrupt
             part: dict[str, list[bytes]] = {name: [] for name in inputs}
             for name, encoded in parts:
                 part[name] += encoded
@@ -96,8 +180,10 @@ class PulledBundles(fn_runner.BundleManager):
                 part, expected_outputs, fired_timers, expected_output_timers, dry_run
             )
             results.append(result)
+            if observer is not None:
+                observer.parts_done(len(parts), counted(result.process_bundle.monitoring_infos))
 
-        _Crew(process, _parts(inputs), context.worker_handlers).work()
+        _Crew(process, cut, context.worker_handlers).work()
         # One response for all bundles; what they count is summed.
         return (
             beam_fn_api_pb2.InstructionResponse(

@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,15 +19,18 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
     TestOptions,
 )
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineRunner, create_runner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from rich.console import Console
 
-from beam_pipeline import corpus, dataflow, failures, traces
+from beam_pipeline import corpus, dataflow, failures, interrupts, traces
 from beam_pipeline.launch import launch
 from beam_pipeline.lean_beam import lean
+from beam_pipeline.local_runner import LocalRunner
+from beam_pipeline.manifest import versions
 from beam_pipeline.options import CorpusOptions
+from beam_pipeline.progress import remote, steps
+from beam_pipeline.progress.watch import Watch, watched
 from beam_pipeline.summary import print_summary
 from beam_pipeline.traces_launch import launch_traces
 from beam_pipeline.traces_summary import print_traces_summary
@@ -48,33 +51,51 @@ class Job:
       launch: settles and checks everything, from parsed options.
       build: adds what was launched to a pipeline.
       print_summary: tells of a finished output folder.
+      steps: what people are shown of its progress.
     """
 
     launch: Callable[..., Any]
     build: Callable[[beam.Pipeline, Any], beam.PCollection[str]]
     print_summary: Callable[[str, Console], None]
+    steps: Sequence[steps.Step]
 
 
-CORPUS = Job(launch, corpus.build, print_summary)
-TRACES = Job(launch_traces, traces.build, print_traces_summary)
+CORPUS = Job(launch, corpus.build, print_summary, steps.CORPUS)
+TRACES = Job(launch_traces, traces.build, print_traces_summary, steps.TRACES)
 
 
 def build_corpus(
-    recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
+    recipe: str,
+    output: str,
+    beam_options: Sequence[str],
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Builds a corpus; see `build`."""
-    return build(CORPUS, recipe, output, beam_options, quiet=quiet)
+    return build(CORPUS, recipe, output, beam_options, quiet=quiet, verbose=verbose)
 
 
 def build_traces(
-    recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
+    recipe: str,
+    output: str,
+    beam_options: Sequence[str],
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Lays traces out; see `build`."""
-    return build(TRACES, recipe, output, beam_options, quiet=quiet)
+    return build(TRACES, recipe, output, beam_options, quiet=quiet, verbose=verbose)
 
 
 def build(
-    job: Job, recipe: str, output: str, beam_options: Sequence[str], *, quiet: bool = False
+    job: Job,
+    recipe: str,
+    output: str,
+    beam_options: Sequence[str],
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Runs a job and prints what became of every row.
 
@@ -82,20 +103,39 @@ def build(
       recipe: a recipe's file or the name of a shipped one.
       output: folder for what is built.
       beam_options: of Apache Beam and of `CorpusOptions`.
+      quiet: say nothing but errors.
+      verbose: also say versions, each fused stage, and Beam's warnings.
 
     Raises:
       CorpusError: a mistake in what was asked for, or in the input.
+      KeyboardInterrupt: the run was stopped; `--resume` goes on with it.
     """
     console = Console(stderr=True, quiet=quiet)
     options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
     # A pipeline does so too, but launch reads and writes before there is one.
     FileSystems.set_options(options)
-    launched = launch_from(options, job)
-    for remark in launched.remarks:
-        console.print(remark, highlight=False, soft_wrap=True)
-    finished = run(launched, options, job, tell=lambda line: console.print(line, soft_wrap=True))
-    if finished and not quiet:
-        job.print_summary(output, Console())
+    if verbose:
+        console.print(", ".join(" ".join(item) for item in versions().items()), highlight=False)
+    # What runs elsewhere cannot be seen from here.
+    seen = not quiet and options.view_as(StandardOptions).runner == LOCAL_RUNNER
+    watching = watched(job.steps, console, verbose=verbose) if seen else contextlib.nullcontext()
+    with watching as watch:
+        launched = launch_from(options, job)
+        for remark in launched.remarks:
+            console.print(remark, highlight=False, soft_wrap=True)
+        interrupts.advise_resume()
+        finished = run(
+            launched,
+            options,
+            job,
+            tell=lambda line: console.print(line, soft_wrap=True),
+            watch=watch,
+            warnings=verbose,
+        )
+    if finished:
+        interrupts.advise(f"{output} is finished")
+        if not quiet:
+            job.print_summary(output, Console())
     return 0
 
 
@@ -152,29 +192,41 @@ def run(
     job: Job = CORPUS,
     *,
     tell: Callable[[str], None] = lambda _: None,
+    watch: Watch | None = None,
+    warnings: bool = True,
 ) -> bool:
     """Runs the graph of what a job launched.
 
     Args:
-      tell: takes a line about a job that runs elsewhere, before it is waited for.
+      tell: takes lines about a job that runs elsewhere: what it is, then what it has counted.
+      watch: is told what a job does that runs here.
+      warnings: let Beam's be seen.
 
     Returns:
       whether the corpus is finished now; a template launcher does not wait for its job.
 
     Raises:
       CorpusError: a worker met a mistake that the user can mend, or died; or Dataflow gave up.
+      KeyboardInterrupt: the run was stopped.
     """
-    with failures.held() as held, lean() if _in_process(options) else contextlib.nullcontext():
+    here = _in_process(options)
+    with failures.held(warnings=warnings) as held, lean() if here else contextlib.nullcontext():
         try:
             runner = _runner(options, held.worker_stderr)
             pipeline = beam.Pipeline(runner=runner, options=options)
             job.build(pipeline, launched)
-            result = pipeline.run()
+            with _following(pipeline.runner, watch, stoppable=here):
+                result = pipeline.run()
             if options.view_as(TestOptions).dry_run:
                 return False
             if dataflow.is_chosen(options):
-                tell(dataflow.submitted(result, options))
-            result.wait_until_finish()
+                line = dataflow.submitted(result, options)
+                tell(line)
+                interrupts.advise(f"the job goes on; {line}")
+                with remote.reporting(result, job.steps, tell):
+                    result.wait_until_finish()
+            else:
+                result.wait_until_finish()
         except Exception as error:
             mistake = failures.user_mistake(error) or held.death()
             if mistake is None and dataflow.is_chosen(options):
@@ -185,6 +237,23 @@ def run(
             raise CorpusError(mistake) from error
         held.replay()
     return bool(getattr(result, "has_job", True))
+
+
+@contextlib.contextmanager
+def _following(runner: PipelineRunner, watch: Watch | None, *, stoppable: bool) -> Iterator[None]:
+    """The runner tells `watch` what it does, and an interrupt makes it stop."""
+    if not isinstance(runner, LocalRunner):
+        yield
+        return
+    runner.observer = watch
+
+    def stop() -> None:
+        runner.stop()
+        if watch is not None:
+            watch.stopping()
+
+    with interrupts.stopping(stop) if stoppable else contextlib.nullcontext():
+        yield
 
 
 class _Options(PipelineOptions):
@@ -222,7 +291,7 @@ def _runner(options: PipelineOptions, worker_stderr: Path) -> PipelineRunner | N
     direct.direct_running_mode = "in_memory"
     python, file = shlex.quote(sys.executable), shlex.quote(str(worker_stderr))
     command = f"{python} -m apache_beam.runners.worker.sdk_worker_main 2>>{file}"
-    return FnApiRunner(SubprocessSDKEnvironment.from_command_string(command))
+    return LocalRunner(SubprocessSDKEnvironment.from_command_string(command))
 
 
 def _names(argv: Sequence[str], option: str) -> bool:

@@ -35,6 +35,10 @@ class PieceAccount(NamedTuple):
     notes: list[Note]
     statistics: dict[str, statistics.Counts]
 
+    def read(self) -> tuple[int, int]:
+        """How many rows were read, and the bytes of their text."""
+        return self.outcomes.get(ledger.READ, (0, 0))
+
     def report(self) -> dict[str, Any]:
         """The account as JSON can hold it."""
         rejects = {

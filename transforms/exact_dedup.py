@@ -9,6 +9,7 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import ledger, records, specimens, statistics
+from transforms.counters import count
 from transforms.packed import PackingDoFn
 
 
@@ -51,6 +52,7 @@ class _DedupPartition(PackingDoFn):
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
         found = records.unpack(group[1], records.EXACT)
+        count(len(found))
         chosen, copies = survivors(found, self.by_source)
         dropped = np.ones(len(found), bool)
         dropped[chosen] = False

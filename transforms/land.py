@@ -1,13 +1,16 @@
 """Pieces, ready to be read twice: what should not be is landed once in the work folder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 
 import apache_beam as beam
 import orjson
 
 from transforms import readers, storage
-from transforms.documents import Piece
+from transforms.counters import count
+from transforms.documents import Piece, RowBatch
+from transforms.readers.landed import land_rows
+from transforms.readers.rows import FileNote
 from transforms.sources import SourceSpec
 from transforms.work import WorkFolder, write_report
 
@@ -55,6 +58,14 @@ def read_pieces(path: str) -> Iterator[Piece]:
         yield Piece(**orjson.loads(line))
 
 
+def counted(rows: Iterable[RowBatch | FileNote]) -> Iterator[RowBatch | FileNote]:
+    """Passes rows on, and counts them."""
+    for batch in rows:
+        if isinstance(batch, RowBatch):
+            count(len(batch.rows), text_bytes=len(batch.texts.data))
+        yield batch
+
+
 @dataclass
 class _Land(beam.DoFn):
     sources: tuple[SourceSpec, ...]
@@ -70,8 +81,8 @@ class _Land(beam.DoFn):
         if done is not None:
             yield from (Piece(**landed) for landed in done)
             return
-        spec = self.sources[piece.source]
-        pieces = list(readers.land(piece, spec, self.work.root, self.landed_bytes))
+        rows = counted(readers.read(piece, self.sources[piece.source]))
+        pieces = list(land_rows(rows, piece, self.work.root, self.landed_bytes))
         write_report(report, [asdict(landed) for landed in pieces])
         yield from pieces
 

@@ -14,6 +14,7 @@ import apache_beam as beam
 import numpy as np
 
 from transforms import records, storage
+from transforms.counters import count
 from transforms.kernels.leaders import bucket_edges
 from transforms.kernels.minhash import band_keys
 from transforms.packed import PackingDoFn
@@ -223,6 +224,7 @@ class _BandPiece(PackingDoFn):
         piece, packed = group
         settings = self.settings
         positions = records.unpack(packed, records.SURVIVOR)["position"]
+        count(len(positions))
         chosen = storage.load_array(settings.work.scan(piece))[positions]
         found = band_records(
             np.ascontiguousarray(chosen["signature"]),

@@ -15,6 +15,7 @@ from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, quality, readers, records, statistics, storage
 from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
+from transforms.counters import count, count_resumed
 from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
 from transforms.kernels import text as text_kernels
@@ -208,6 +209,9 @@ class _ScanPiece(PackingDoFn):
         if scan is None:
             scan = scan_piece(piece, settings)
             save_scan(piece, scan, settings.work)
+            count(*scan.account.read())
+        else:
+            count_resumed(scan.account.read()[0])
         yield from scan.account.tagged(settings.sources[piece.source].name)
         found = exact_records(piece, scan)
         where = records.partition(found["digest_hi"], settings.partitions)

@@ -18,6 +18,7 @@ from apache_beam.pvalue import AsDict, AsSideInput, AsSingleton
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import records, storage
+from transforms.counters import count, count_resumed
 from transforms.kernels.gather import scatter
 from transforms.packed import PackingDoFn
 from transforms.work import WorkFolder, write_report
@@ -269,8 +270,10 @@ class _WriteShard(beam.DoFn):
             contents = self.assemble(folder, found, *context)
             info = write_shard(contents, name, numbers[key], settings)
             write_report(report, asdict(info))
+            count(info.documents, tokens=contents.tokens.size)
         else:
             info = ShardInfo(**done)
+            count_resumed(info.documents)
         yield info
 
 

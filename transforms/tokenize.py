@@ -14,6 +14,7 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, readers, records, specimens, statistics, storage
+from transforms.counters import count, count_resumed
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
@@ -254,6 +255,10 @@ class _TokenizePiece(beam.DoFn):
             shown = specimens.wanted_positions(survivors, verdicts, scanned)
             tokens = tokenize_piece(piece, scanned, positions, clusters, shown, settings, encoder)
             report = _save(number, tokens, settings.work)
+            size = int(scanned["size"][positions].sum(dtype=np.int64))
+            count(len(positions), text_bytes=size, tokens=len(tokens.ids))
+        else:
+            count_resumed(len(positions))
         for outcome, amount in report["outcomes"].items():
             yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, *amount))
         documents = np.asarray(storage.load_array(settings.work.documents(number)))

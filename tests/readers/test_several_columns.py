@@ -11,6 +11,7 @@ from tests.readers.reading import files, read_pieces, read_source
 from transforms import readers
 from transforms.errors import SourceError
 from transforms.readers import planning
+from transforms.readers.landed import land_rows
 
 COLUMNS = ("prompt", "code", "score")
 ROWS = [
@@ -95,7 +96,7 @@ def test_landing_carries_them(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(lines(*ROWS) + b"[]\n")
     plan = planning.plan(0, files(tmp_path / "a.jsonl", columns=COLUMNS), 0)
     (piece,) = plan.pieces
-    landed = list(readers.land(piece, plan.spec, str(tmp_path / "work")))
+    landed = list(land_rows(readers.read(piece, plan.spec), piece, str(tmp_path / "work")))
     outcome = read_pieces(landed, plan.spec)
     assert outcome.texts == OBJECTS
     assert outcome.bad == [(3, "not_an_object")]

@@ -9,13 +9,13 @@ from transforms.errors import DamagedFileError
 from transforms.readers.compressed import read_compressed_jsonl
 from transforms.readers.hub import read_hub
 from transforms.readers.jsonl import read_jsonl
-from transforms.readers.landed import land_rows, read_landed
+from transforms.readers.landed import read_landed
 from transforms.readers.parquet import read_parquet
 from transforms.readers.rows import NOTE_DAMAGED, FileNote
 from transforms.readers.synthetic import read_synthetic
 from transforms.sources import SourceSpec
 
-__all__ = ["FileNote", "land", "read", "read_rows"]
+__all__ = ["FileNote", "read", "read_rows"]
 
 _Reader = Callable[[Piece, SourceSpec], Iterator[RowBatch | FileNote]]
 _READERS: dict[str, _Reader] = {
@@ -62,15 +62,3 @@ def read_rows(
             ids = batch.ids
             names = None if ids is None else [ids[k] for k in wanted.tolist()]
             yield batch.texts.take(wanted), names
-
-
-def land(piece: Piece, spec: SourceSpec, work_dir: str, landed_bytes: int = 0) -> Iterator[Piece]:
-    """Reads a piece once and yields the pieces that hold its rows under `<work_dir>/landed`.
-
-    Args:
-      landed_bytes: of text in each; `land_rows` has a least number of its own.
-
-    Raises:
-      DamagedFileError, SourceError: as `read`.
-    """
-    yield from land_rows(read(piece, spec), piece, work_dir, landed_bytes)

@@ -9,6 +9,7 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, records
+from transforms.counters import count
 from transforms.traces.records import PARSED, PROBLEM_ORDER, UNIQUE, text_digests
 
 
@@ -53,6 +54,7 @@ class _DedupPartition(beam.DoFn):
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes]:
         found = records.unpack(group[1], PARSED)
+        count(len(found))
         unique = unique_examples(found, self.seed, self.source)
         if len(unique) < len(found):
             sizes = [int(part["size"].sum(dtype=np.int64)) for part in (found, unique)]

@@ -11,6 +11,7 @@ from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, storage
 from transforms import records as packing
+from transforms.counters import count, count_resumed
 from transforms.documents import TextBatch
 from transforms.kernels.gather import gather
 from transforms.tokenizers.encoders import Encoder, load_encoder
@@ -156,7 +157,8 @@ class _EncodePiece(beam.DoFn):
     ) -> Iterator[tuple[int, bytes]]:
         number, packed = group
         settings, work = self.settings, self.settings.work
-        if work.done(work.tokens_report(number)) is None:
+        report = work.done(work.tokens_report(number))
+        if report is None:
             found = packing.unpack(packed, UNIQUE)
             found = found[np.argsort(found["ref"])]
             encoded = encode_piece(found, settings, load_encoder(tokenizer))
@@ -164,6 +166,10 @@ class _EncodePiece(beam.DoFn):
             storage.write_whole(work.lengths(number), memoryview(encoded.lengths).cast("B"))
             storage.save_array(work.documents(number), encoded.examples)
             write_report(work.tokens_report(number), {"examples": len(encoded.examples)})
+            size = int(found["size"].sum(dtype=np.int64))
+            count(len(found), text_bytes=size, tokens=len(encoded.ids))
+        else:
+            count_resumed(report["examples"])
         examples = np.asarray(storage.load_array(work.documents(number)))
         lengths = np.frombuffer(storage.read_bytes(work.lengths(number)), LENGTH)
         texts, offsets = offsets_of(lengths), offsets_of(examples["texts"])

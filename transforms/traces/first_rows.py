@@ -8,7 +8,7 @@ import numpy as np
 
 from transforms import readers
 from transforms.documents import Piece, RowBatch
-from transforms.land import read_pieces
+from transforms.land import counted, read_pieces
 from transforms.readers.landed import land_rows
 from transforms.readers.rows import FileNote
 from transforms.traces.parse_rows import ParseSettings, gives_example
@@ -52,7 +52,7 @@ def land_first(pieces: Iterable[Piece], settings: ParseSettings, limit: int) -> 
     reading = _UpToLimit(settings, limit)
     # A plan is in order of work; numbers are in order of the files.
     for piece in sorted(pieces, key=lambda piece: piece.number):
-        yield from land_rows(reading.rows(piece), piece, settings.work.root)
+        yield from land_rows(counted(reading.rows(piece)), piece, settings.work.root)
         if not reading.left:
             return
 

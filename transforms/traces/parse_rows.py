@@ -12,6 +12,7 @@ from apache_beam.typehints.decorators import no_annotations
 from transforms import keys, ledger, readers, storage
 from transforms import records as packing
 from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
+from transforms.counters import count, count_resumed
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.sources import SourceSpec
 from transforms.traces.example import Example, Malformed
@@ -135,9 +136,11 @@ class _ParsePiece(beam.DoFn):
             storage.write_whole(work.examples(piece.number), parsed.examples)
             storage.save_array(work.parsed(piece.number), found)
             write_report(work.parsed_report(piece.number), account.report())
+            count(*account.read())
         else:
             found = np.asarray(storage.load_array(work.parsed(piece.number)))
             account = account_of(report)
+            count_resumed(account.read()[0])
         yield from account.tagged(self.settings.source.name)
         where = packing.partition(found[PROBLEM_ORDER[0]], self.settings.partitions)
         yield from packing.split(found, where)

@@ -1,0 +1,8 @@
+"""Names of what steps count; Beam-free, for whoever shows it."""
+
+NAMESPACE = "corpusbeam"
+DOCUMENTS = "documents"
+TEXT_BYTES = "text_bytes"
+TOKENS = "tokens"
+# Documents whose work an earlier run has done.
+RESUMED = "documents_resumed"
