@@ -13,6 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from beam_pipeline.launch import MAX_PARTITIONS, MIN_PARTITIONS, PARTITION_BYTES
+from beam_pipeline.measured import (
+    PRICE_MEMORY_GB_HOUR,
+    PRICE_SHUFFLED_GB,
+    PRICE_VCPU_HOUR,
+    WORKER_MEMORY_GB,
+)
 from benchmarks.crossings import MEASURED
 from benchmarks.make_inputs import HERE
 from transforms import records
@@ -41,10 +47,8 @@ TOKENIZERS_MB = 2.0
 # Assumed of an object store: seconds until a range comes, and how many are asked for at once.
 LATENCY, CONCURRENT = 0.03, 16
 
-# List prices of us-central1 in US dollars; docs/scale.md says where from.
-VCPU_HOUR, GB_HOUR, SHUFFLE_GB = 0.056, 0.003557, 0.011
+# List prices of Cloud Storage in US dollars; docs/scale.md says where from.
 READS_1000, WRITES_1000 = 0.0004, 0.005
-GB_PER_VCPU = 4
 
 
 @dataclass(frozen=True)
@@ -340,8 +344,8 @@ def totals(measured: dict[str, dict]) -> Iterator[str]:
     def dollars(c: Corpus) -> float:
         hours = cpu_hours(c) + waiting_hours(c)
         objects = reads(c) / 1000 * READS_1000 + 4 * (c.pieces + c.shards) / 1000 * WRITES_1000
-        machine = hours * (VCPU_HOUR + GB_PER_VCPU * GB_HOUR)
-        return machine + shuffled_bytes(c, measured) / 1e9 * SHUFFLE_GB + objects
+        machine = hours * (PRICE_VCPU_HOUR + WORKER_MEMORY_GB * PRICE_MEMORY_GB_HOUR)
+        return machine + shuffled_bytes(c, measured) / 1e9 * PRICE_SHUFFLED_GB + objects
 
     def slow_hours(c: Corpus) -> float:
         return c.text_bytes / 1e6 / TOKENIZERS_MB / 3600
