@@ -5,6 +5,7 @@ import re
 import pytest
 
 from beam_pipeline import corpus
+from beam_pipeline.progress import steps
 from tests.transforms import eager
 from tests.transforms.steps import launched, pieces_of, texts_of
 
@@ -137,3 +138,16 @@ def test_steps_are_named_in_camel_case(graph):
     ours = {name for name in ours if not name.startswith("ref_AppliedPTransform")} - {""}
     assert {"Scan", "WriteShards"} <= ours
     assert {name for name in ours if not re.fullmatch(r"[A-Z][A-Za-z]+", name)} == set()
+
+
+def works_of(steps):
+    return [beginning for step in steps for beginning in step.work]
+
+
+def names_none(graph, beginnings):
+    names = [transform.unique_name for transform in graph.transforms.values()]
+    return [b for b in beginnings if not any(name.startswith(b) for name in names)]
+
+
+def test_the_steps_that_people_are_shown_are_in_the_graph(graph):
+    assert names_none(graph, works_of(steps.CORPUS)) == []

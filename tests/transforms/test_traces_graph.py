@@ -3,6 +3,7 @@
 import pytest
 
 from beam_pipeline import traces
+from beam_pipeline.progress import steps
 from beam_pipeline.run import TRACES, parse_options
 from beam_pipeline.run import run as run_job
 from beam_pipeline.traces_launch import launch_traces
@@ -10,7 +11,7 @@ from tests import jobs
 from tests.traces_jobs import recipe_of, trace_rows, write_recipe
 from tests.transforms import eager
 from tests.transforms.steps import files_in
-from tests.transforms.test_graph import GROUPING, is_plain, names_of_nones
+from tests.transforms.test_graph import GROUPING, is_plain, names_none, names_of_nones, works_of
 from transforms import ledger, shards
 from transforms.errors import InternalError
 from transforms.traces import parse_rows
@@ -46,6 +47,12 @@ def test_whatever_is_grouped_has_a_key_of_one_encoding_and_records_are_bytes(job
             packed.remove(transform.unique_name)
             assert graph.coders[value].spec.urn == "beam:coder:bytes:v1"
     assert not packed
+
+
+def test_the_steps_that_people_are_shown_are_in_the_graph(job):
+    graph = eager.graph(lambda pipeline: traces.build(pipeline, job))
+    # Where there is no limit, no first rows are landed.
+    assert names_none(graph, works_of(steps.TRACES)) == ["LandFirstRows/LandFirst"]
 
 
 def _without_its_first_window(contents, *rest, write_shard=shards.write_shard):
