@@ -118,13 +118,13 @@ def test_rows_before_the_damage_are_kept(tmp_path):
 def test_a_file_that_changes_between_the_reads_is_an_error(tmp_path, monkeypatch):
     rows = [{"text": document("web", "web", k)} for k in range(50)]
     path = jobs.write_rows(tmp_path / "web.jsonl", rows)
-    original = tokenize._read_rows
+    original = tokenize.tokenize_piece
 
-    def changed(piece, spec, wanted):
+    def changed(*arguments):
         path.write_bytes(path.read_bytes().replace(b"e", b"a"))
-        return original(piece, spec, wanted)
+        return original(*arguments)
 
-    monkeypatch.setattr(tokenize, "_read_rows", changed)
+    monkeypatch.setattr(tokenize, "tokenize_piece", changed)
     with pytest.raises(CorpusError, match=r"web\.jsonl changed while the job ran"):
         build(tmp_path, recipe_of([source_of("web", path)]))
 
