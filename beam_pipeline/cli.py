@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from beam_pipeline import interrupts
+from beam_pipeline.job_options import add_job_options
 from beam_pipeline.process import importing, leave
 from transforms.errors import CorpusError
 
@@ -78,22 +79,26 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser(
         "build",
         help="build a corpus",
-        allow_abbrev=False,
-        description="Builds a corpus. Options that are not listed here go to Apache Beam.",
+        description="Filters, deduplicates, tokenizes, mixes and packs a recipe's documents.",
+        **_job_help(),
     )
     build.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
-    build.add_argument("--output", required=True, help="folder for the corpus")
+    build.add_argument(
+        "--output", required=True, metavar="DIR", help="folder for the corpus, local or gs://"
+    )
     _add_talk(build)
     build.set_defaults(command=_build, takes_beam_options=True)
 
     traces = commands.add_parser(
         "traces",
         help="lay out reasoning traces",
-        allow_abbrev=False,
-        description="Lays out reasoning traces. Options that are not listed here go to Beam.",
+        description="Parses, deduplicates, tokenizes and lays out reasoning traces.",
+        **_job_help(),
     )
     traces.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
-    traces.add_argument("--output", required=True, help="folder for the windows")
+    traces.add_argument(
+        "--output", required=True, metavar="DIR", help="folder for the windows, local or gs://"
+    )
     _add_talk(traces)
     traces.set_defaults(command=_traces, takes_beam_options=True)
 
@@ -112,7 +117,11 @@ def _parser() -> argparse.ArgumentParser:
     plan.set_defaults(command=_plan, takes_beam_options=False)
 
     verify = commands.add_parser(
-        "verify", help="check a finished corpus or finished traces", allow_abbrev=False
+        "verify",
+        help="check a finished corpus or finished traces",
+        allow_abbrev=False,
+        description="Checks sizes, checksums, ids, document boundaries, splits and the account. "
+        "Exit code: 0 all is as promised, 1 something is not, 2 a mistake.",
     )
     verify.add_argument("folder", help="folder that build or traces has written")
     verify.set_defaults(command=_verify, takes_beam_options=False)
@@ -124,15 +133,37 @@ def _parser() -> argparse.ArgumentParser:
         "train-tokenizer",
         help="train a byte-level BPE tokenizer on a recipe's sources",
         allow_abbrev=False,
+        description="Trains on the first 256 MB of a recipe's texts, an equal share from each "
+        "source. The tokenizer that the recipe names need not exist yet.",
     )
     train.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
-    train.add_argument("--vocab-size", type=int, required=True)
-    train.add_argument("--output", required=True, help="the tokenizer.json to write")
+    train.add_argument(
+        "--vocab-size",
+        type=int,
+        required=True,
+        metavar="N",
+        help="entries of the vocabulary, bytes and control tokens included",
+    )
+    train.add_argument(
+        "--output", required=True, metavar="FILE", help="the tokenizer.json to write"
+    )
     train.add_argument(
         "--offline", action="store_true", help="replace hub sources by generated documents"
     )
     train.set_defaults(command=_train_tokenizer, takes_beam_options=False)
     return parser
+
+
+def _job_help() -> dict[str, Any]:
+    """How a parser whose options are Beam's too tells of them; Beam is not asked."""
+    of_job = argparse.ArgumentParser(add_help=False, usage=argparse.SUPPRESS)
+    add_job_options(of_job)
+    return {
+        "allow_abbrev": False,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "epilog": f"{of_job.format_help()}\nOther options go to Apache Beam, such as "
+        "--runner DataflowRunner (docs/dataflow.md).",
+    }
 
 
 def _add_show(commands: Any) -> None:

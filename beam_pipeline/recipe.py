@@ -33,10 +33,13 @@ class JobRecipe(StrictModel):
     Attributes:
       COMMAND: the command that takes it.
       PARTS: the models below it, by key.
+      name: what messages and the manifest call it.
+      seed: of every order: who is kept, who is picked, where it goes.
       seq_len: token ids in a window.
       tokens_per_shard: about how many tokens a shard holds.
-      max_doc_bytes: a text with more bytes of UTF-8 is rejected.
-      on_bad_file: "fail", or "skip" to keep the rows before the damage and record the file.
+      max_doc_bytes: a text with more bytes of UTF-8 is malformed, `too_large`.
+      on_bad_file: what a damaged file does: `fail` ends the job, `skip` keeps the rows before the
+        damage and records the file.
     """
 
     COMMAND: ClassVar[str]
@@ -66,7 +69,9 @@ class TokenizerRecipe(StrictModel):
     Attributes:
       file: path of a `tokenizer.json`, relative to the recipe.
       huggingface: repo id on the hub.
-      bos, eos, pad: the control tokens, by name.
+      bos: name of the token that begins a chunk of a document.
+      eos: name of the token that ends it.
+      pad: name of the token that fills up the last window of a shard.
       add_missing: a control token that the vocabulary lacks takes the next free id.
       dtype: pins the width of the ids; without it uint16 is used where the vocabulary fits.
     """
@@ -102,11 +107,12 @@ class Dedup(StrictModel):
     """Exact and near deduplication.
 
     Attributes:
-      scope: "corpus" removes copies across sources, "source" only within each.
-      permutations, bands: MinHash signature length and LSH bands; bands divide permutations.
+      scope: `corpus` removes copies across sources, `source` only within each.
+      permutations: length of a MinHash signature.
+      bands: bands of locality-sensitive hashing; they divide the permutations.
       shingle: characters in a shingle.
       threshold: share of equal signature positions from which two documents are near duplicates.
-      keep: "cluster" keeps one document of each cluster; "greedy" drops a document only if it
+      keep: `cluster` keeps one document of each cluster; `greedy` drops a document only if it
         resembles one that is kept.
     """
 
@@ -148,7 +154,12 @@ class HubSource(StrictModel):
     """A dataset on the Hugging Face hub, streamed; `repo` may be a local dataset folder.
 
     Attributes:
-      gated: a token is needed; from the environment, HF_TOKEN, or from `token_secret`.
+      repo: `owner/name`, or a local folder, relative to the recipe.
+      config: of the dataset, where it has several.
+      data_dir: folder of the repository to read.
+      split: of the dataset.
+      revision: branch, tag or commit; launch pins it to a commit, which the manifest records.
+      gated: a token is needed; from the environment, `HF_TOKEN`, or from `token_secret`.
       token_secret: `projects/PROJECT/secrets/NAME/versions/VERSION` in Google's Secret Manager,
         which every worker reads for itself.
     """
@@ -174,7 +185,11 @@ class HubSource(StrictModel):
 
 
 class SyntheticSource(StrictModel):
-    """Generated documents, for tests and for trying a recipe offline."""
+    """Generated documents, for tests and for trying a recipe offline.
+
+    Attributes:
+      documents: how many.
+    """
 
     documents: int = Field(default=2000, ge=0)
 
@@ -184,6 +199,8 @@ class Input(StrictModel):
 
     Attributes:
       INPUTS: the names of them.
+      files: globs of JSON lines (plain, gzip, zstd) or parquet; relative ones start at the recipe.
+      huggingface: a dataset on the hub.
     """
 
     INPUTS: ClassVar[tuple[str, ...]] = ("files", "huggingface")
@@ -211,7 +228,12 @@ class Source(Input):
     """One weighted input.
 
     Attributes:
+      name: of letters, digits, _ and -.
+      domain: which filter its documents go through.
       weight: its share of the tokens; 0 takes part in deduplication only.
+      synthetic: generated documents.
+      text_column: where the text of a row is; a dotted path reaches into objects.
+      id_column: where a row's name is; the docs files list it.
       filter: thresholds of the domain's filter to replace, by name.
       priority: who survives among duplicates, smaller wins; default: place in the recipe.
       read_fraction: share of the files or dataset shards to read, chosen by hash of their names.
@@ -244,9 +266,15 @@ class Recipe(JobRecipe):
 
     Attributes:
       train_tokens: the token budget of the train split.
-      when_short: what happens when a source has fewer tokens than its share.
+      tokenizer: who makes the ids; `bytes` is ids 0 to 255, bos 256, eos 257, pad 258.
+      holdout: the validation split.
+      when_short: what happens when a source has fewer tokens than its share: `shortfall` leaves
+        the total short, `redistribute` gives the rest to the others by weight, `repeat` adds
+        epochs, `fail` ends the job.
       max_epochs: with `when_short: repeat`, how often a document may be used.
-      warn: not part of the canonical form, so that one may change it and resume.
+      dedup: what counts as a copy.
+      warn: when to warn of the finished corpus; not part of what it is, so it may change on resuming.
+      sources: their weights add up to 1.
     """
 
     COMMAND: ClassVar[str] = "build"

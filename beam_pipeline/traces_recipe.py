@@ -16,6 +16,7 @@ class Parser(StrictModel):
     """How a row becomes an example; the parsers are those of `transforms.traces.parsers`.
 
     Attributes:
+      name: which parser.
       columns: column of each field whose column has another name than the field.
       drop: oddities for which a row is dropped rather than kept and counted.
     """
@@ -33,6 +34,7 @@ class Training(StrictModel):
     """A byte-level BPE tokenizer, trained on the unique examples.
 
     Attributes:
+      vocab_size: entries, bytes and special tokens included.
       min_frequency: a pair must occur this often to become a token.
       max_bytes: of examples to train on, the first in pick order.
     """
@@ -48,7 +50,8 @@ class TracesTokenizer(StrictModel):
     Attributes:
       file: path of a `tokenizer.json`, relative to the recipe.
       huggingface: repo id on the hub.
-      names: names of special tokens by role, where they are not `DEFAULT_NAMES`.
+      train: settings of one that is trained in the job.
+      names: names of special tokens by role, where they are not the usual ones.
       add_missing: a special token that the vocabulary lacks takes the next free id.
       dtype: pins the width of the ids; without it uint16 is used where the vocabulary fits.
     """
@@ -81,9 +84,12 @@ class TracesRecipe(JobRecipe):
 
     Attributes:
       source: where the rows are.
-      tokenizer: by default one is trained.
+      parser: how a row becomes an example.
+      tokenizer: who makes the ids; by default one is trained.
       layouts: at least one.
-      block, max_slots, sizes: see `Geometry`; sizes count where `adaptive` is among the layouts.
+      block: what prompt, slots and answer are multiples of, at least 2; it divides `seq_len`.
+      max_slots: `slotted` takes no example with more.
+      sizes: blocks of `adaptive`, ascending.
       val_fraction: share of the problems that is held out, by a hash of the problem.
       limit: use so many unique examples, the first in pick order.
       scan_limit: read no further than the row that gives so many examples, in file order.
