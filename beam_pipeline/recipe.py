@@ -273,7 +273,8 @@ class Recipe(JobRecipe):
         epochs, `fail` ends the job.
       max_epochs: with `when_short: repeat`, how often a document may be used.
       dedup: what counts as a copy.
-      warn: when to warn of the finished corpus; not part of what it is, so it may change on resuming.
+      warn: when to warn of the finished corpus; it is not part of what a corpus is, so one may
+        change it and resume.
       sources: their weights add up to 1.
     """
 

@@ -69,6 +69,6 @@ def test_the_options_are_in_the_help_and_in_the_docs(command, capsys):
     help_text = capsys.readouterr().out
     told = Path(ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     options = [action.option_strings[0] for action in of_job._actions]
-    for option in (*options, "--output", "--quiet"):
+    for option in (*options, "--output", "--quiet", "--verbose"):
         assert option in help_text
         assert f"| `{option}" in told
