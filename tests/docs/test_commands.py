@@ -1,7 +1,6 @@
 """Every command and every piece of Python in the docs runs, and prints what is shown."""
 
 import difflib
-import os
 import re
 import shlex
 from pathlib import Path
@@ -23,14 +22,6 @@ PROGRAMS = re.compile(r"^\$? ?(corpusbeam|python3?|pip|make|git|gcloud|docker|ru
 
 def running(*languages: str) -> list[Block]:
     return [block for block in BLOCKS if block.language in languages and block.reason is None]
-
-
-@pytest.fixture(scope="session")
-def workplace(tmp_path_factory) -> Workplace:
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    return Workplace(shared / "docs")
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
