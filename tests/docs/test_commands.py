@@ -100,3 +100,19 @@ def _write_files(workplace: Workplace, page: str) -> None:
     for block in blocks(page):
         if block.note.startswith("file: "):
             (workplace.folder / block.note[len("file: ") :]).write_text(block.text)
+
+
+@pytest.mark.parametrize(
+    ("shown", "right"),
+    [
+        ("a 1\nb 2\nc 3", True),
+        ("a 1\n…\nc 3", True),
+        ("…\nc 3", True),
+        ("a …\nb 2\nc 3", True),
+        ("a 1\nb 2", False),
+        ("a 1\n…\nc 4", False),
+        ("a 1\nb … 2\nc 3", False),
+    ],
+)
+def test_what_counts_as_shown(shown, right):
+    assert is_shown(shown, "a 1  \nb 2\nc 3\n\n") is right
