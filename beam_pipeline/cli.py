@@ -238,7 +238,7 @@ def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     recipe = load(path, Recipe)
     prepare_ahead(tokenizer_spec(recipe, path))
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
-        from beam_pipeline.run import build_corpus
+        from beam_pipeline.corpus_job import build_corpus
 
     talk = {"quiet": arguments.quiet, "verbose": arguments.verbose}
     return build_corpus(arguments.recipe, arguments.output, beam_options, **talk)
@@ -256,7 +256,7 @@ def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     path = find(arguments.recipe)
     recipe = load(path, TracesRecipe)
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
-        from beam_pipeline.run import build_traces
+        from beam_pipeline.traces_job import build_traces
 
     talk = {"quiet": arguments.quiet, "verbose": arguments.verbose}
     return build_traces(arguments.recipe, arguments.output, beam_options, **talk)

@@ -23,17 +23,13 @@ from apache_beam.runners.runner import PipelineRunner, create_runner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from rich.console import Console
 
-from beam_pipeline import corpus, dataflow, failures, interrupts, traces
-from beam_pipeline.launch import launch
+from beam_pipeline import dataflow, failures, interrupts
 from beam_pipeline.lean_beam import lean
 from beam_pipeline.local_runner import LocalRunner
 from beam_pipeline.manifest import versions
 from beam_pipeline.options import CorpusOptions
 from beam_pipeline.progress import remote, steps
 from beam_pipeline.progress.watch import Watch, watched
-from beam_pipeline.summary import print_summary
-from beam_pipeline.traces_launch import launch_traces
-from beam_pipeline.traces_summary import print_traces_summary
 from transforms.errors import CorpusError
 
 # `DirectRunner` would try to download another runner first, and use it if it can.
@@ -58,34 +54,6 @@ class Job:
     build: Callable[[beam.Pipeline, Any], beam.PCollection[str]]
     print_summary: Callable[[str, Console], None]
     steps: Sequence[steps.Step]
-
-
-CORPUS = Job(launch, corpus.build, print_summary, steps.CORPUS)
-TRACES = Job(launch_traces, traces.build, print_traces_summary, steps.TRACES)
-
-
-def build_corpus(
-    recipe: str,
-    output: str,
-    beam_options: Sequence[str],
-    *,
-    quiet: bool = False,
-    verbose: bool = False,
-) -> int:
-    """Builds a corpus; see `build`."""
-    return build(CORPUS, recipe, output, beam_options, quiet=quiet, verbose=verbose)
-
-
-def build_traces(
-    recipe: str,
-    output: str,
-    beam_options: Sequence[str],
-    *,
-    quiet: bool = False,
-    verbose: bool = False,
-) -> int:
-    """Lays traces out; see `build`."""
-    return build(TRACES, recipe, output, beam_options, quiet=quiet, verbose=verbose)
 
 
 def build(
@@ -171,7 +139,7 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     return known
 
 
-def launch_from(options: PipelineOptions, job: Job = CORPUS) -> Any:
+def launch_from(options: PipelineOptions, job: Job) -> Any:
     """Launches with parsed options; see the `launch` of each job."""
     ours = options.view_as(CorpusOptions)
     return job.launch(
@@ -189,7 +157,7 @@ def launch_from(options: PipelineOptions, job: Job = CORPUS) -> Any:
 def run(
     launched: Any,
     options: PipelineOptions,
-    job: Job = CORPUS,
+    job: Job,
     *,
     tell: Callable[[str], None] = lambda _: None,
     watch: Watch | None = None,

@@ -21,7 +21,7 @@ from apache_beam.runners.portability.fn_api_runner.translations import split_buf
 from rich.console import Console
 from rich.table import Table
 
-from beam_pipeline.run import build_corpus
+from beam_pipeline.corpus_job import build_corpus
 from benchmarks.inputs import Bench, Input
 from benchmarks.make_inputs import DATA, HERE, add_bench_arguments, make_input
 

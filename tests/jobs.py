@@ -9,7 +9,7 @@ import orjson
 import pyarrow.parquet as pq
 import yaml
 
-from beam_pipeline.run import build_corpus
+from beam_pipeline.corpus_job import build_corpus
 
 DEMO = Path(__file__).resolve().parents[1] / "beam_pipeline" / "recipes" / "demo"
 

@@ -133,7 +133,7 @@ IN_THE_JOB = {
 def test_a_mistake_that_only_the_job_can_see_is_one_line_too(capsys, tmp_path, rows, mistake):
     changes, message = IN_THE_JOB[mistake]
     path = write_recipe(tmp_path, recipe_of(rows, **changes))
-    code, out, err = run(capsys, "traces", path, "--output", tmp_path / "out")
+    code, out, err = run(capsys, "traces", path, "--output", tmp_path / "out", "--quiet")
     assert code == 2
     assert out == ""
     assert re.fullmatch(rf"corpusbeam: error: [^\n]*{message}[^\n]*\n", err), err

@@ -8,7 +8,7 @@ import orjson
 import pyarrow.parquet as pq
 import yaml
 
-from beam_pipeline.run import build_traces
+from beam_pipeline.traces_job import build_traces
 from tests import jobs
 
 SMALL = {"train": {"vocab_size": 400, "min_frequency": 2}}

@@ -107,9 +107,10 @@ class ShardInfo:
         """The manifest's entry; file names begin with the folder, if one is given."""
         found = asdict(self)
         del found["split"], found["number"]
+        facts = found.pop("facts")
         prefix = f"{folder}/" if folder else ""
         paths = {"file": prefix + self.file, "docs_file": prefix + self.docs_file}
-        return found | paths | found.pop("facts")
+        return found | paths | facts
 
 
 def shard_count(tokens: int, tokens_per_shard: int) -> int:

@@ -7,7 +7,9 @@ from typing import Any
 
 import yaml
 
-from beam_pipeline.run import CORPUS, TRACES, Job
+from beam_pipeline.corpus_job import CORPUS
+from beam_pipeline.run import Job
+from beam_pipeline.traces_job import TRACES
 from tests import jobs, traces_jobs
 from tests.jobs import DEMO
 from transforms import storage

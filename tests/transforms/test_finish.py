@@ -3,6 +3,7 @@
 import pytest
 
 from beam_pipeline.corpus import _Finish
+from beam_pipeline.corpus_job import CORPUS
 from beam_pipeline.run import parse_options
 from beam_pipeline.run import run as run_job
 from tests.transforms.steps import files_in, launched, texts_of
@@ -76,12 +77,12 @@ def _forget_one(survivors, verdicts, kept_documents=tokenize.kept_documents):
 def test_a_job_that_loses_a_document_fails_and_leaves_no_success(job, monkeypatch, place, fault):
     monkeypatch.setattr(place, *fault)
     with pytest.raises(InternalError, match="ledger does not balance"):
-        run_job(job, parse_options([]))
+        run_job(job, parse_options([]), CORPUS)
     left = files_in(job.output)
     assert "_SUCCESS" not in left
     assert not [name for name in left if name.endswith("manifest.json")]
 
 
 def test_the_same_job_without_the_fault_succeeds(job):
-    assert run_job(job, parse_options([]))
+    assert run_job(job, parse_options([]), CORPUS)
     assert "_SUCCESS" in files_in(job.output)

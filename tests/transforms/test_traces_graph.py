@@ -4,8 +4,9 @@ import pytest
 
 from beam_pipeline import traces
 from beam_pipeline.progress import steps
-from beam_pipeline.run import TRACES, parse_options
+from beam_pipeline.run import parse_options
 from beam_pipeline.run import run as run_job
+from beam_pipeline.traces_job import TRACES
 from beam_pipeline.traces_launch import launch_traces
 from tests import jobs
 from tests.traces_jobs import recipe_of, trace_rows, write_recipe
