@@ -96,7 +96,7 @@ class Axis(NamedTuple):
         if self.edges[-1] > 1e6:
             powers = [10.0**k for k in range(10) if low <= 10**k <= high]
             return powers if len(powers) > 1 else [*self.edges[self.first : self.stop : 2]]
-        steps = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+        steps = [k * 10.0**power for power in range(-2, 6) for k in (1, 2, 5)]
         step = next((s for s in steps if (high - low) / s < _MOST_TICKS), steps[-1])
         first = int(-(-low // step))
         return [round(k * step, 2) for k in range(first, int(high / step + 1e-9) + 1)]

@@ -15,6 +15,10 @@ _TITLES = {
     statistics.TOKENS: "Tokens",
     statistics.CLUSTER_TEXTS: "Clusters by their different texts",
     statistics.COPIES: "Texts by their copies",
+    statistics.PROBLEM_TOKENS: "Tokens of a problem",
+    statistics.THOUGHT_TOKENS: "Tokens of a thought",
+    statistics.ANSWER_TOKENS: "Tokens of an answer",
+    statistics.THOUGHTS: "Thoughts of an example",
     "words": "Words",
     "mean_word_length": "Mean word length",
     "letter_fraction": "Letters of characters",
@@ -87,21 +91,30 @@ def figure(
       note: more to say of it.
     """
     edges = statistics.edges(name)
-    total = sum(counts)
-    is_share = name.endswith("_fraction")
-    show, tell = (_share, _share) if is_share else (short, _in_full)
+    show, tell = (_share, _share) if name.endswith("_fraction") else (short, in_full)
     middle = _quantile(counts, edges, 0.5)
-    summary = f"{count(total)} {unit}, half below {tell(middle)}"
-    return tag(
-        "figure",
-        tag("figcaption", tag("b", title or _TITLES[name]), " ", tag("span", summary)),
-        histogram(counts, edges, bounds, f"Histogram of {_TITLES[name].lower()}: {summary}", show),
-        tag("p", note, class_="note") if note else None,
-        _numbers(counts, edges, unit, tell),
+    summary = f"{count(sum(counts))} {unit}, half below {tell(middle)}"
+    drawn = histogram(
+        counts, edges, bounds, f"Histogram of {_TITLES[name].lower()}: {summary}", show
+    )
+    return framed(
+        title or _TITLES[name], summary, drawn, numbers_of(counts, edges, unit, tell), note
     )
 
 
-def _in_full(value: float) -> str:
+def framed(title: str, summary: str, drawn: Html, numbers: Html, note: str | None = None) -> Html:
+    """A picture with its title, what to see in it, and its numbers to unfold."""
+    return tag(
+        "figure",
+        tag("figcaption", tag("b", title), " ", tag("span", summary)),
+        drawn,
+        tag("p", note, class_="note") if note else None,
+        numbers,
+    )
+
+
+def in_full(value: float) -> str:
+    """A value with all its digits."""
     return f"{value:,.10g}"
 
 
@@ -115,9 +128,10 @@ def _quantile(counts: Sequence[int], edges: Sequence[float], share: float) -> fl
     return edges[min(place + 1, len(edges) - 1)]
 
 
-def _numbers(
+def numbers_of(
     counts: Sequence[int], edges: Sequence[float], unit: str, show: Callable[[float], str]
 ) -> Html:
+    """The numbers of a histogram as a table to unfold."""
     total = sum(counts)
     rows = [
         tag(

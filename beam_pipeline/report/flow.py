@@ -1,32 +1,17 @@
 """Where documents went, source by source, and what mix came of it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from beam_pipeline.concerns import in_words, spending_of
-from beam_pipeline.report.charts import Part, bar, gap
+from beam_pipeline.concerns import spending_of
+from beam_pipeline.report import account
+from beam_pipeline.report.account import Fate, head
+from beam_pipeline.report.charts import Part, bar
 from beam_pipeline.report.contents import MOST_SOURCES, Report
 from beam_pipeline.report.markup import Html, join, tag
-from beam_pipeline.report.numbers import count, in_bytes, percent, ratio
+from beam_pipeline.report.numbers import count, percent, ratio
 from transforms import ledger
 
-
-class Fate(NamedTuple):
-    """What became of documents.
-
-    Attributes:
-      kind: class that gives it its colour.
-      name: for people.
-      outcomes: ledger outcomes, without reasons.
-      lost: they are not in the corpus.
-    """
-
-    kind: str
-    name: str
-    outcomes: tuple[str, ...]
-    lost: bool = True
-
-
-# In the order of the steps; those who stay come first in a bar.
+# In the order of the steps.
 FATES = (
     Fate("bad", "unreadable or empty", (ledger.MALFORMED, ledger.EMPTY)),
     Fate("filtered", "quality filter", (ledger.FILTERED,)),
@@ -37,9 +22,6 @@ FATES = (
     Fate("train", "train", (ledger.TRAIN,), lost=False),
     Fate("val", "val", (ledger.VAL,), lost=False),
 )
-KEPT = tuple(fate for fate in FATES if not fate.lost)
-LOST = tuple(fate for fate in FATES if fate.lost)
-
 _NAMES = {
     ledger.EMPTY: "empty",
     ledger.EXACT_DUPLICATE: "exact duplicate",
@@ -48,25 +30,16 @@ _NAMES = {
     ledger.OVER_BUDGET: "over budget",
 }
 
-Account = dict[str, dict[str, int]]
-
-
-def outcomes_of(account: Account, fate: Fate) -> dict[str, int]:
-    """Documents of a source that met a fate, by ledger outcome, most first."""
-    found = {
-        outcome: amount["documents"]
-        for outcome, amount in account.items()
-        if outcome.partition(":")[0] in fate.outcomes
-    }
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
 
 def overview(report: Report) -> Html:
     """One bar a source: who stayed, who was lost to what."""
-    account = report.manifest["ledger"]
-    rows = [_source_row(source["name"], account[source["name"]]) for source in report.sources()]
+    found = report.manifest["ledger"]
+    rows = [
+        account.overview(source["name"], found[source["name"]], FATES)
+        for source in report.sources()
+    ]
     if len(report.manifest["sources"]) > 1:
-        rows.append(_source_row("all sources", account[ledger.TOTAL]))
+        rows.append(account.overview("all sources", found[ledger.TOTAL], FATES))
     left_out = len(report.manifest["sources"]) - MOST_SOURCES
     return join(
         tag("div", *rows, class_="overview"),
@@ -74,88 +47,17 @@ def overview(report: Report) -> Html:
     )
 
 
-def _swatch(kind: str) -> Html:
-    return tag("span", class_=f"swatch {kind}", aria_hidden="true")
-
-
-def _source_row(name: str, account: Account) -> Html:
-    read = account[ledger.READ]["documents"]
-    found = [(fate, outcomes_of(account, fate)) for fate in (*KEPT, *LOST)]
-    met = [(fate, parts) for fate, parts in found if sum(parts.values())]
-    return tag(
-        "article",
-        tag(
-            "header",
-            tag("h3", name),
-            tag(
-                "p", f"{count(read)} read, {in_bytes(account[ledger.READ]['bytes'])}", class_="read"
-            ),
-        ),
-        bar((Part(fate.kind, sum(parts.values())) for fate, parts in met), read),
-        tag("ul", *(_fate_item(fate, parts, read) for fate, parts in met), class_="fates"),
-    )
-
-
-def _fate_item(fate: Fate, parts: dict[str, int], read: int) -> Html:
-    documents = sum(parts.values())
-    reasons = [
-        f"{in_words(outcome)} {percent(ratio(number, read))}"
-        for outcome, number in parts.items()
-        if ":" in outcome
-    ]
-    why = f" — {', '.join(reasons[:3])}{', …' if len(reasons) > 3 else ''}" if reasons else ""
-    share = percent(ratio(documents, read))
-    return tag("li", _swatch(fate.kind), tag("b", f"{fate.name} {share}"), why)
-
-
 def steps(report: Report) -> Html:
     """A table a source: step by step what was dropped and what was left."""
-    account = report.manifest["ledger"]
+    found = report.manifest["ledger"]
     return tag(
         "div",
-        *(_steps_of(source["name"], account[source["name"]]) for source in report.sources()),
+        *(
+            account.steps(source["name"], found[source["name"]], FATES, _NAMES)
+            for source in report.sources()
+        ),
         class_="panels broad",
     )
-
-
-def _steps_of(name: str, account: Account) -> Html:
-    read = account[ledger.READ]["documents"]
-    left = read
-    rows = [_step("read", bar([Part("left", read)], read), read, read)]
-    for fate in LOST:
-        for outcome, number in outcomes_of(account, fate).items():
-            left -= number
-            drawn = bar([Part("left", left), Part(fate.kind, number)], read)
-            rows.append(_step(_NAMES.get(outcome) or in_words(outcome), drawn, number, read, "−"))
-    start = 0
-    for fate in KEPT:
-        number = sum(outcomes_of(account, fate).values())
-        drawn = bar([gap(start), Part(fate.kind, number)], read)
-        rows.append(_step(fate.name, drawn, number, read, kept=True))
-        start += number
-    table = tag(
-        "table",
-        tag("caption", name),
-        _head("step, and what it left and dropped", "documents", "of read"),
-        tag("tbody", *rows),
-    )
-    return tag("div", table, class_="steps")
-
-
-def _step(
-    name: str, drawn: Html, documents: int, read: int, sign: str = "", *, kept: bool = False
-) -> Html:
-    return tag(
-        "tr",
-        tag("th", name, drawn, scope="row"),
-        tag("td", f"{sign if documents else ''}{count(documents)}"),
-        tag("td", percent(ratio(documents, read))),
-        class_="kept" if kept else None,
-    )
-
-
-def _head(*columns: str) -> Html:
-    return tag("thead", tag("tr", *(tag("th", column, scope="col") for column in columns)))
 
 
 def mix(report: Report) -> Html:
@@ -165,7 +67,7 @@ def mix(report: Report) -> Html:
     return tag(
         "table",
         tag("caption", "Share of the tokens of train; the line across a bar is the target"),
-        _head("source", "target", "realized", "tokens", "epochs"),
+        head("source", "target", "realized", "tokens", "epochs"),
         tag("tbody", *(_mix_row(source, widest) for source in shown)),
         class_="bars",
     )
@@ -206,7 +108,7 @@ def tokens_per_byte(report: Report) -> Html:
     return tag(
         "table",
         tag("caption", "Of all documents that deduplication left, markers not counted"),
-        _head("source", "tokens per byte", "bytes per token", "tokens"),
+        head("source", "tokens per byte", "bytes per token", "tokens"),
         tag("tbody", *rows),
         class_="bars",
     )

@@ -71,15 +71,19 @@ def windows(output: str, train: dict[str, Any], encoder: Encoder) -> tuple[Windo
       output: folder of the corpus.
       train: manifest of the split.
     """
-    there_are = train["n_sequences"]
+    return tuple(_window(output, train, number, encoder) for number in chosen_windows(train))
+
+
+def chosen_windows(manifest: dict[str, Any]) -> list[int]:
+    """Numbers of some windows of a folder of shards, ascending; by hash, so always the same."""
+    there_are = manifest["n_sequences"]
     if not there_are:
-        return ()
+        return []
     drawn = [
-        hashlib.blake2b(f"{train['recipe_sha256']} window {k}".encode(), digest_size=8).digest()
+        hashlib.blake2b(f"{manifest['recipe_sha256']} window {k}".encode(), digest_size=8).digest()
         for k in range(_WINDOWS)
     ]
-    chosen = sorted({int.from_bytes(digest, "big") % there_are for digest in drawn})
-    return tuple(_window(output, train, number, encoder) for number in chosen)
+    return sorted({int.from_bytes(digest, "big") % there_are for digest in drawn})
 
 
 def _window(output: str, train: dict[str, Any], number: int, encoder: Encoder) -> Window:

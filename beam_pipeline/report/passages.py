@@ -1,13 +1,16 @@
 """Texts of the corpus, shown as they are: windows, rejected rows."""
 
+from collections.abc import Iterable, Mapping
+
 from beam_pipeline.concerns import in_words
+from beam_pipeline.report.account import Account
 from beam_pipeline.report.contents import Passage, Report, Window
 from beam_pipeline.report.markup import Html, join, tag
 from beam_pipeline.report.numbers import count
 
 
 def passage(title: str, text: str, after: str | None = None) -> Html:
-    """A text under a title; each finds its own direction."""
+    """A text, or markup, under a title; each finds its own direction."""
     return tag(
         "section",
         tag("h4", title),
@@ -60,11 +63,19 @@ def rejects(report: Report) -> Html:
     """Some rejected rows of each source, by reason."""
     if not report.rejects:
         return tag("p", "Nothing was rejected.")
-    sections = []
-    for name, by_reason in report.rejects.items():
-        sections.append(tag("h3", name))
-        account = report.manifest["ledger"][name]
-        sections += [
+    account = report.manifest["ledger"]
+    return join(
+        *(
+            join(tag("h3", name), rejected(by_reason, account[name]))
+            for name, by_reason in report.rejects.items()
+        )
+    )
+
+
+def rejected(by_reason: Mapping[str, Iterable[str]], account: Account) -> Html:
+    """Some rejected rows of one source, by ledger outcome."""
+    return join(
+        *(
             tag(
                 "details",
                 tag("summary", f"{in_words(outcome)} ({count(account[outcome]['documents'])})"),
@@ -72,5 +83,5 @@ def rejects(report: Report) -> Html:
                 class_="card",
             )
             for outcome, texts in by_reason.items()
-        ]
-    return join(*sections)
+        )
+    )

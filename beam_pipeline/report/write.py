@@ -53,7 +53,15 @@ def add_report(
         ),
         rejects=gather.rejects(rejects, names),
     )
-    page = render(report)
+    return publish(render(report), whole, output)
+
+
+def publish(page: bytes, whole: dict[str, Any], output: str) -> str:
+    """Writes a report, and adds `report` to the manifest of the whole.
+
+    Returns:
+      the path of the report.
+    """
     path = storage.join(output, REPORT)
     storage.write_whole(path, page)
     whole["report"] = {"file": REPORT, "sha256": hashlib.sha256(page).hexdigest()}
