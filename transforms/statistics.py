@@ -18,6 +18,12 @@ TOKENS = "tokens"
 COPIES = "copies"
 CLUSTER_TEXTS = "cluster_texts"
 
+# Of the traces job, of the examples of both splits.
+PROBLEM_TOKENS = "problem_tokens"
+THOUGHT_TOKENS = "thought_tokens"
+ANSWER_TOKENS = "answer_tokens"
+THOUGHTS = "thoughts"
+
 # Half octaves: 0, 1, 2, 3, 4, 6, 8, 12, 16, 23, ...
 _SIZES = tuple(sorted({0, 1, *(int(np.ceil(2 ** (k / 2))) for k in range(62))}))
 _SHARES = tuple(k / 50 for k in range(50))

@@ -9,7 +9,7 @@ import numpy as np
 from apache_beam.pvalue import AsSingleton
 from apache_beam.typehints.decorators import no_annotations
 
-from transforms import keys, ledger, storage
+from transforms import keys, ledger, statistics, storage
 from transforms import records as packing
 from transforms.counters import count, count_resumed
 from transforms.documents import TextBatch
@@ -134,13 +134,31 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
     return np.r_[0, np.cumsum(lengths, dtype=np.int64)]
 
 
+def lengths_by_part(lengths: np.ndarray, texts: np.ndarray) -> dict[str, np.ndarray]:
+    """What the statistics of examples count, by name: tokens of texts, thoughts of examples.
+
+    Args:
+      lengths: of each text, in tokens.
+      texts: how many each example has: its problem, its thoughts, its answer.
+    """
+    stops = offsets_of(texts)
+    problem, answer = stops[:-1], stops[1:] - 1
+    return {
+        statistics.PROBLEM_TOKENS: lengths[problem],
+        statistics.THOUGHT_TOKENS: np.delete(lengths, np.r_[problem, answer]),
+        statistics.ANSWER_TOKENS: lengths[answer],
+        statistics.THOUGHTS: texts.astype(np.int64) - 2,
+    }
+
+
 class Encoded(NamedTuple):
     """Outputs of `EncodeExamples`.
 
     Attributes:
       chosen: (`folder_key`, packed `ENCODED`).
       tokens: (`folder_key`, tokens that its windows take), one for each folder that has any.
-      entries: ledger entries whose sources are folders: read, encoded, dropped by reason.
+      entries: ledger entries whose sources are folders: read, encoded, dropped by reason; and
+        statistics of the source.
     """
 
     chosen: beam.PCollection[tuple[int, bytes]]
@@ -173,6 +191,10 @@ class _EncodePiece(beam.DoFn):
         examples = np.asarray(storage.load_array(work.documents(number)))
         lengths = np.frombuffer(storage.read_bytes(work.lengths(number)), LENGTH)
         texts, offsets = offsets_of(lengths), offsets_of(examples["texts"])
+        for name, values in lengths_by_part(lengths, examples["texts"]).items():
+            counts = statistics.histogram(name, values)
+            entry = statistics.entry(settings.source, name, counts)
+            yield beam.pvalue.TaggedOutput("entries", entry)
         held_out = in_validation(problems(examples), settings.val_fraction)
         for place, layout in enumerate(settings.layouts):
             became = outcomes(layout, texts, offsets, settings.geometry)
