@@ -70,20 +70,37 @@ def concerns(
 def _losses(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:
     for source in manifest["sources"]:
         account = manifest["ledger"][source["name"]]
-        reached = account[ledger.READ]["documents"]
-        for step in LOSSES:
-            parts = lost_in(account, step)
-            lost = sum(parts.values())
-            share = lost / reached if reached else 0.0
-            if share > limit:
-                most = max(parts, key=lambda outcome: (parts[outcome], outcome))
-                why = f", most as {in_words(most)} ({parts[most]:,})" if ":" in most else ""
-                message = (
-                    f"{source['name']} loses {share:.1%} of its documents to {step.name} "
-                    f"({lost:,} of the {reached:,} that came to it){why}"
-                )
-                yield Concern("step_loss", source["name"], share, limit, message)
-            reached -= lost
+        yield from step_losses(source["name"], account, LOSSES, limit, "documents")
+
+
+def step_losses(
+    source: str,
+    account: dict[str, dict[str, int]],
+    steps: Sequence[Step],
+    limit: float,
+    unit: str,
+) -> Iterator[Concern]:
+    """Warnings of the steps in which a source loses a large share of what came to them.
+
+    Args:
+      account: of the source.
+      steps: in order.
+      unit: what is counted.
+    """
+    reached = account[ledger.READ]["documents"]
+    for step in steps:
+        parts = lost_in(account, step)
+        lost = sum(parts.values())
+        share = lost / reached if reached else 0.0
+        if share > limit:
+            most = max(parts, key=lambda outcome: (parts[outcome], outcome))
+            why = f", most as {in_words(most)} ({parts[most]:,})" if ":" in most else ""
+            message = (
+                f"{source} loses {share:.1%} of its {unit} to {step.name} "
+                f"({lost:,} of the {reached:,} that came to it){why}"
+            )
+            yield Concern("step_loss", source, share, limit, message)
+        reached -= lost
 
 
 def lost_in(account: dict[str, dict[str, int]], step: Step) -> dict[str, int]:

@@ -55,6 +55,19 @@ def listing_problems(folder: str, manifest: dict[str, Any], whole: dict[str, Any
             yield f"{folder}/{MANIFEST}: {key} is {manifest[key]}, its shards add up to {value}"
 
 
+def report_problems(folder: str, whole: dict[str, Any]) -> Iterator[str]:
+    """Where the report is not the one that the manifest of the whole tells of."""
+    told = whole.get("report")
+    if told is None:
+        yield f"{MANIFEST} tells of no report"
+        return
+    path = storage.join(folder, told["file"])
+    if not storage.exists(path):
+        yield f"{path} is missing"
+    elif hashlib.sha256(storage.read_bytes(path)).hexdigest() != told["sha256"]:
+        yield f"{path}: its sha256 is not that of the manifest"
+
+
 class ShardFiles:
     """One shard's files against its manifest entry.
 

@@ -40,6 +40,11 @@ def print_summary(folder: str, console: Console) -> None:
     print_damage(manifest, console)
     print_warnings(manifest, console)
     print_shards(folder, manifest["splits"], manifest["seq_len"], console)
+    print_report(folder, console)
+
+
+def print_report(folder: str, console: Console) -> None:
+    """Prints where the report is."""
     console.print(f"report: {folder}/{REPORT}", highlight=False, soft_wrap=True)
 
 

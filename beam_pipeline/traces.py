@@ -7,9 +7,10 @@ import apache_beam as beam
 from apache_beam.pvalue import AsList, AsSingleton
 
 from beam_pipeline.finish import finish
+from beam_pipeline.report.traces.write import add_report
 from beam_pipeline.traces_launch import TracesLaunch
 from beam_pipeline.traces_manifest import TracesFacts, manifests
-from transforms import ledger
+from transforms import ledger, statistics
 from transforms.account import Note
 from transforms.documents import Piece
 from transforms.land import LandPieces
@@ -34,7 +35,7 @@ def build(pipeline: beam.Pipeline, launched: TracesLaunch) -> beam.PCollection[s
     """Adds the traces job to a pipeline.
 
     Returns:
-      the paths of the finished manifests, once `_SUCCESS` is written.
+      the paths of the report and the finished manifests, once `_SUCCESS` is written.
     """
     source, seed = launched.parse.source.name, launched.encode.seed
     parsed = _pieces(pipeline, launched) | "ParseRows" >> ParseRows(launched.parse)
@@ -86,7 +87,7 @@ def _pieces(pipeline: beam.Pipeline, launched: TracesLaunch) -> beam.PCollection
 
 @dataclass
 class _Finish(beam.DoFn):
-    """Checks the account; writes the manifests, then `_SUCCESS`; clears the work folder."""
+    """Checks the account; writes report and manifests, then `_SUCCESS`; clears the work folder."""
 
     facts: TracesFacts
     output: str
@@ -101,5 +102,15 @@ class _Finish(beam.DoFn):
         notes: Sequence[Note],
         written: Sequence[str],
     ) -> Iterator[str]:
-        found = manifests(self.facts, tokenizer, shards, entries, notes)
+        account, lengths = statistics.apart(entries)
+        found = manifests(self.facts, tokenizer, shards, account, notes)
+        yield add_report(
+            found,
+            self.facts,
+            tokenizer,
+            shards,
+            lengths[self.facts.source.name],
+            written,
+            self.output,
+        )
         yield from finish(found, self.output, self.work)

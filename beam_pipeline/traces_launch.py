@@ -136,6 +136,7 @@ def launch_traces(
         facts=TracesFacts(
             recipe=recipe.canonical(),
             recipe_sha256=recipe.sha256(),
+            warn=recipe.warn,
             source=spec,
             inputs_chosen=(plan.chosen, plan.total),
             layouts=recipe.layouts,

@@ -7,6 +7,7 @@ from operator import add
 from typing import Any
 
 from beam_pipeline.manifest import MANIFEST, damaged_files, ids_and_tokenizer, origin, totals
+from beam_pipeline.traces_recipe import TracesWarn
 from transforms import ledger
 from transforms.errors import InternalError, RecipeError
 from transforms.shards import ShardInfo
@@ -27,6 +28,7 @@ class TracesFacts:
 
     Attributes:
       recipe: as `TracesRecipe.canonical` gives it.
+      warn: when to warn of the traces.
       inputs_chosen: (read, all) files or dataset shards.
       geometry: without sizes where adaptive is not among the layouts.
       skipped: (path, kind, detail) of damaged files that launch left out.
@@ -34,6 +36,7 @@ class TracesFacts:
 
     recipe: dict[str, Any]
     recipe_sha256: str
+    warn: TracesWarn
     source: SourceSpec
     inputs_chosen: tuple[int, int]
     layouts: tuple[Layout, ...]
@@ -81,7 +84,7 @@ def manifests(
             **totals(infos, facts.geometry.seq_len),
             **common,
             "size_token_ids": _size_token_ids(tokenizer, facts) if layout == "adaptive" else {},
-            STATISTICS: _statistics(infos),
+            STATISTICS: layout_statistics(infos).summary(),
             "encoding": encoding[folder],
             "shards": [_entry(info) for info in infos],
         }
@@ -166,9 +169,10 @@ def _size_token_ids(tokenizer: PreparedTokenizer, facts: TracesFacts) -> dict[st
     return {str(size): ids[str(size)] for size in facts.geometry.sizes}
 
 
-def _statistics(infos: Sequence[ShardInfo]) -> dict[str, Any]:
+def layout_statistics(infos: Iterable[ShardInfo]) -> LayoutStatistics:
+    """What the windows of shards of one layout are filled with."""
     counted = (LayoutStatistics.from_plain(info.facts[STATISTICS]) for info in infos)
-    return reduce(add, counted, LayoutStatistics()).summary()
+    return reduce(add, counted, LayoutStatistics())
 
 
 def _entry(info: ShardInfo, folder: str = "") -> dict[str, Any]:

@@ -79,6 +79,23 @@ class TracesTokenizer(StrictModel):
         return self
 
 
+class TracesWarn(StrictModel):
+    """When finished traces are worth a warning; no byte of the shards depends on it.
+
+    Attributes:
+      step_loss: parsing or deduplication drops more than this share of the rows that came to it.
+      dropped: a layout drops more than this share of the examples of train.
+      fill: more than this share of a layout's thought tokens is fill.
+      validation_examples: the validation split has fewer. A share that is measured on n examples
+        has a standard error of up to 0.5 / sqrt(n): 5 points at 100.
+    """
+
+    step_loss: float = Field(default=0.5, ge=0, le=1)
+    dropped: float = Field(default=0.1, ge=0, le=1)
+    fill: float = Field(default=0.5, ge=0, le=1)
+    validation_examples: int = Field(default=100, ge=0)
+
+
 class TracesRecipe(JobRecipe):
     """Laid out reasoning traces, whole.
 
@@ -93,6 +110,7 @@ class TracesRecipe(JobRecipe):
       val_fraction: share of the problems that is held out, by a hash of the problem.
       limit: use so many unique examples, the first in pick order.
       scan_limit: read no further than the row that gives so many examples, in file order.
+      warn: not part of the canonical form, so that one may change it and resume.
     """
 
     COMMAND: ClassVar[str] = "traces"
@@ -102,6 +120,7 @@ class TracesRecipe(JobRecipe):
         "parser": Parser,
         "tokenizer": TracesTokenizer,
         "train": Training,
+        "warn": TracesWarn,
     }
 
     source: Input
@@ -114,6 +133,7 @@ class TracesRecipe(JobRecipe):
     val_fraction: float = Field(default=0.02, gt=0, lt=1)
     limit: int | None = Field(default=None, ge=1)
     scan_limit: int | None = Field(default=None, ge=1)
+    warn: TracesWarn = Field(default=TracesWarn(), exclude=True)
 
     @model_validator(mode="after")
     def _parts_agree(self) -> "TracesRecipe":

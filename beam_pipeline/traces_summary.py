@@ -7,7 +7,13 @@ from rich.console import Console
 from rich.table import Table
 
 from beam_pipeline.finished import read_manifest
-from beam_pipeline.summary import ledger_table, print_damage, print_shards
+from beam_pipeline.summary import (
+    ledger_table,
+    print_damage,
+    print_report,
+    print_shards,
+    print_warnings,
+)
 from transforms import ledger
 from transforms.traces.layouts import KEPT, OUTCOMES
 
@@ -19,7 +25,9 @@ def print_traces_summary(folder: str, console: Console) -> None:
     console.print(layouts_table(manifest))
     console.print(blocks_table(manifest))
     print_damage(manifest, console)
+    print_warnings(manifest, console)
     print_shards(folder, manifest["layouts"], manifest["seq_len"], console)
+    print_report(folder, console)
 
 
 def layouts_table(manifest: dict[str, Any]) -> Table:

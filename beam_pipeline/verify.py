@@ -1,17 +1,16 @@
 """`corpusbeam verify`: what a finished output promises, checked on its bytes."""
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from beam_pipeline.finished import ShardFiles, listing_problems, read_manifest
+from beam_pipeline.finished import ShardFiles, listing_problems, read_manifest, report_problems
 from beam_pipeline.manifest import MANIFEST
 from beam_pipeline.traces_manifest import is_traces
 from beam_pipeline.verify_traces import traces_problems
-from transforms import ledger, storage
+from transforms import ledger
 from transforms.kernels.packing import packed_cost, unpack
 from transforms.tokenize import SPLITS
 
@@ -74,7 +73,7 @@ def _corpus_problems(folder: str, whole: dict[str, Any]) -> Iterator[str]:
         documents[split] = len(keys[split])
         yield from _totals(split, manifest)
     yield from _documents(whole, keys, documents)
-    yield from _report(folder, whole)
+    yield from report_problems(folder, whole)
 
 
 def _totals(split: str, manifest: dict[str, Any]) -> Iterator[str]:
@@ -84,18 +83,6 @@ def _totals(split: str, manifest: dict[str, Any]) -> Iterator[str]:
             f"{split}/{MANIFEST}: sources add up to {realized} tokens, shards hold "
             f"{manifest['n_document_tokens']}"
         )
-
-
-def _report(folder: str, whole: dict[str, Any]) -> Iterator[str]:
-    told = whole.get("report")
-    if told is None:
-        yield f"{MANIFEST} tells of no report"
-        return
-    path = storage.join(folder, told["file"])
-    if not storage.exists(path):
-        yield f"{path} is missing"
-    elif hashlib.sha256(storage.read_bytes(path)).hexdigest() != told["sha256"]:
-        yield f"{path}: its sha256 is not that of the manifest"
 
 
 def _documents(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from beam_pipeline.finished import ShardFiles, listing_problems, read_manifest
+from beam_pipeline.finished import ShardFiles, listing_problems, read_manifest, report_problems
 from beam_pipeline.manifest import MANIFEST
 from transforms import ledger
 from transforms.errors import InternalError
@@ -37,6 +37,7 @@ def traces_problems(root: str, whole: dict[str, Any]) -> Iterator[str]:
         checked = _Folder(root, folder, manifest)
         yield from checked.problems()
         problems_of[manifest["split"]] |= checked.digests
+    yield from report_problems(root, whole)
     both = set.intersection(*problems_of.values())
     if both:
         yield f"{len(both)} problems are in both splits, such as SHA-256 {min(both).hex()}"

@@ -1,0 +1,1 @@
+"""The report of traces: the same frame, other contents."""
