@@ -6,6 +6,7 @@ from typing import Any
 from beam_pipeline.concerns import Concern, Step, lost_in, step_losses
 from beam_pipeline.traces_recipe import TracesWarn
 from transforms import ledger
+from transforms.traces.layouts import OUTCOMES, TOO_LONG, TOO_MANY_SLOTS
 from transforms.traces.split_examples import SPLITS, TRAIN, VALIDATION
 
 LOSSES = (
@@ -13,6 +14,10 @@ LOSSES = (
     Step("deduplication", (ledger.DUPLICATE,)),
 )
 _LAYOUT = Step("its geometry", (ledger.DROPPED,))
+_REMEDIES = {
+    f"{ledger.DROPPED}:{OUTCOMES[TOO_LONG]}": "seq_len",
+    f"{ledger.DROPPED}:{OUTCOMES[TOO_MANY_SLOTS]}": "max_slots",
+}
 
 
 def trace_concerns(manifest: dict[str, Any], warn: TracesWarn) -> list[Concern]:
@@ -47,9 +52,10 @@ def _dropped(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:
                 f"{number:,} {outcome.partition(':')[2].replace('_', ' ')}"
                 for outcome, number in sorted(parts.items())
             )
+            keys = [key for outcome, key in _REMEDIES.items() if outcome in parts]
             message = (
-                f"{folder} drops {share:.1%} of its examples ({why} of {given:,}): raise seq_len "
-                "or max_slots, or models learn from the shorter ones alone"
+                f"{folder} drops {share:.1%} of its examples ({why} of {given:,}), so that models "
+                f"learn from the shorter ones alone: raise {' or '.join(keys)}"
             )
             yield Concern("dropped", folder, share, limit, message)
 

@@ -102,15 +102,8 @@ class _Finish(beam.DoFn):
         notes: Sequence[Note],
         written: Sequence[str],
     ) -> Iterator[str]:
-        account, lengths = statistics.apart(entries)
+        account, measured = statistics.apart(entries)
         found = manifests(self.facts, tokenizer, shards, account, notes)
-        yield add_report(
-            found,
-            self.facts,
-            tokenizer,
-            shards,
-            lengths[self.facts.source.name],
-            written,
-            self.output,
-        )
+        lengths = measured[self.facts.source.name]
+        yield add_report(found, self.facts, tokenizer, shards, lengths, written, self.output)
         yield from finish(found, self.output, self.work)
