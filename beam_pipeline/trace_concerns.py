@@ -68,9 +68,13 @@ def _fill(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:
             key = keys[folder.partition("/")[2]]
             message = (
                 f"{folder} has {share:.1%} of fill in its thoughts, which are shorter than their "
-                f"blocks: try smaller {key} ({manifest['recipe'][key]})"
+                f"blocks: try smaller {key} ({_shown(manifest['recipe'][key])})"
             )
             yield Concern("fill", folder, share, limit, message)
+
+
+def _shown(measure: int | list[int]) -> str:
+    return ", ".join(map(str, measure)) if isinstance(measure, list) else str(measure)
 
 
 def _small_validation(rows: dict[str, dict[str, int]], limit: int) -> Iterator[Concern]:

@@ -84,12 +84,12 @@ class Traces:
         self.manifest: dict[str, Any] = orjson.loads((folder / "manifest.json").read_bytes())
 
     def hashes(self) -> dict[str, str]:
-        """sha256 of all files but the manifests, which tell where the input was."""
+        """sha256 of all files but manifests and report, which tell where the input was."""
         return {
             str(path.relative_to(self.folder)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.folder.rglob("*"))
             if path.is_file()
-            and path.name not in ("manifest.json", "_STARTED.json")
+            and path.name not in ("manifest.json", "_STARTED.json", "report.html")
             and path.parent.name != "rejects"
         }
 

@@ -8,7 +8,9 @@ from html import escape, unescape
 
 import pytest
 
-from tests.report.test_job import corpus, page_of, recipe  # noqa: F401
+from tests.report.pages import page_of
+from tests.report.test_job import corpus, recipe  # noqa: F401
+from tests.report.test_traces_job import traces  # noqa: F401
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = (
@@ -55,10 +57,11 @@ document.body.textContent = 'FOUND' + JSON.stringify(found) + 'END';
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-def test_the_page_fits_phones_tablets_and_screens(corpus, tmp_path):  # noqa: F811
+@pytest.mark.parametrize(("kind", "charts"), [("corpus", 20), ("traces", 5)])
+def test_the_page_fits_phones_tablets_and_screens(request, kind, charts, tmp_path):
+    page = page_of(request.getfixturevalue(kind).folder)
     frames = "".join(
-        f'<iframe width={width} height=900 srcdoc="{escape(page_of(corpus))}"></iframe>'
-        for width in WIDTHS
+        f'<iframe width={width} height=900 srcdoc="{escape(page)}"></iframe>' for width in WIDTHS
     )
     holder = tmp_path / "holder.html"
     holder.write_text(
@@ -75,5 +78,5 @@ def test_the_page_fits_phones_tablets_and_screens(corpus, tmp_path):  # noqa: F8
     found = json.loads(unescape(re.search(r"FOUND(.*)END", done.stdout)[1]))
     assert list(found) == [str(width) for width in WIDTHS]
     for measured in found.values():
-        assert measured.pop("charts") > 20
+        assert measured.pop("charts") > charts
         assert measured == {"scroll": 0, "out": [], "overlaps": []}

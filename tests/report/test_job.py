@@ -1,8 +1,6 @@
 """The report of whole jobs."""
 
 import hashlib
-import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,8 @@ from beam_pipeline.summary import print_summary
 from beam_pipeline.verify import problems
 from tests import jobs
 from tests.jobs import DEMO, build, recipe_of, source_of
+from tests.report.pages import EVIL, Outline, assert_harmless, assert_pictures_have_words, page_of
 from tests.test_same_bytes import math_rows, web_rows
-
-EVIL = "</style></pre><script>alert(1)</script><img src=x onerror=alert(2)> \u202egnp.exe \x1b[2J "
 
 
 def evil_rows():
@@ -49,32 +46,6 @@ def corpus(recipe, tmp_path_factory):
     return build(tmp_path_factory.mktemp("corpus"), recipe, "--direct_num_workers=1")
 
 
-def page_of(corpus: jobs.Corpus) -> str:
-    return (corpus.folder / "report.html").read_text(encoding="utf-8")
-
-
-class Outline(HTMLParser):
-    """Elements of a page, and whether each is closed in order."""
-
-    VOID = frozenset(("meta", "link"))
-
-    def __init__(self, page):
-        super().__init__()
-        self.found, self.attributes, self._open = [], [], []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append(tag)
-        self.attributes += attrs
-        if tag not in self.VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self._open.pop() == tag
-
-
 @pytest.mark.parametrize(
     "options",
     [("--piece_bytes=3000",), ("--piece_bytes=10000", "--direct_runner_bundle_repeat=2")],
@@ -82,43 +53,20 @@ class Outline(HTMLParser):
 )
 def test_the_same_report_however_it_is_built(corpus, recipe, tmp_path, options):
     other = build(tmp_path, recipe, *options)
-    assert page_of(other) == page_of(corpus)
+    assert page_of(other.folder) == page_of(corpus.folder)
     assert other.manifest == corpus.manifest
 
 
-def test_no_text_of_a_document_becomes_markup(corpus):
-    page = page_of(corpus)
-    outline = Outline(page)
-    assert "script" not in outline.found
-    assert "img" not in outline.found
-    assert outline.found.count("style") == 1
-    assert page.count("&lt;script&gt;alert(1)") >= 4
-    assert not set(page) & {"\x1b", "\u202e"}
-    assert "‹U+202E›gnp.exe ␛[2J" in page
-
-
-def test_the_page_asks_for_nothing_and_runs_nothing(corpus):
-    outline = Outline(page_of(corpus))
-    loads = [(k, v) for k, v in outline.attributes if k in ("src", "href", "srcset", "data")]
-    assert loads
-    assert all(value.startswith("#") or value == "data:," for _, value in loads)
-    assert not [key for key, _ in outline.attributes if key.startswith("on")]
-    assert "url(" not in page_of(corpus)
-    assert "@import" not in page_of(corpus)
-    ids = [value for key, value in outline.attributes if key == "id"]
-    assert len(set(ids)) == len(ids)
-    assert {value[1:] for key, value in loads if value.startswith("#")} <= set(ids)
+def test_no_text_of_a_document_becomes_markup_and_the_page_asks_for_nothing(corpus):
+    assert_harmless(page_of(corpus.folder))
 
 
 def test_pictures_have_words(corpus):
-    page = page_of(corpus)
-    charts = re.findall(r"<svg [^>]*>", page)
-    assert len(charts) > 20
-    assert all("aria-label=" in svg or 'aria-hidden="true"' in svg for svg in charts)
+    assert_pictures_have_words(page_of(corpus.folder), more_than=20)
 
 
 def test_the_page_shows_what_became_of_documents(corpus):
-    page = page_of(corpus)
+    page = page_of(corpus.folder)
     account = corpus.ledger("aside")
     assert account["exact_duplicate"] > 300
     for words in (
@@ -170,8 +118,8 @@ def test_verify_sees_another_report(recipe, tmp_path):
 def test_a_corpus_of_nothing_has_a_report(tmp_path, rows):
     path = jobs.write_rows(tmp_path / "in.jsonl", rows)
     corpus = build(tmp_path, recipe_of([source_of("web", path, filter={})]))
-    assert "There are no windows." in page_of(corpus)
-    Outline(page_of(corpus))
+    assert "There are no windows." in page_of(corpus.folder)
+    Outline(page_of(corpus.folder))
 
 
 def test_when_to_warn_is_no_part_of_a_corpus(tmp_path):

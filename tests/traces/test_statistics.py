@@ -3,6 +3,8 @@ import json
 import numpy as np
 import pytest
 
+from transforms.statistics import ANSWER_TOKENS, PROBLEM_TOKENS, THOUGHT_TOKENS, THOUGHTS
+from transforms.traces.encode_examples import LENGTH, lengths_by_part
 from transforms.traces.statistics import LayoutStatistics
 
 
@@ -43,3 +45,14 @@ def test_quantiles_take_the_rank_of_the_specification(n):
     found = counted(blocks)
     for fraction in (0.5, 0.9):
         assert found.blocks_quantile(fraction) == sorted(blocks)[min(n - 1, int(n * fraction))]
+
+
+def test_lengths_are_told_apart_by_what_the_texts_are():
+    lengths = np.array([3, 10, 20, 5, 4, 30, 6], LENGTH)
+    found = lengths_by_part(lengths, np.array([4, 3], "<u4"))
+    assert {name: values.tolist() for name, values in found.items()} == {
+        PROBLEM_TOKENS: [3, 4],
+        THOUGHT_TOKENS: [10, 20, 30],
+        ANSWER_TOKENS: [5, 6],
+        THOUGHTS: [2, 1],
+    }

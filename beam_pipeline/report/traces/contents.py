@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from transforms.statistics import Counts
 from transforms.traces.geometry import Layout
+from transforms.traces.split_examples import SPLITS, TRAIN
 from transforms.traces.statistics import LayoutStatistics
 
 
@@ -61,3 +62,7 @@ class TracesReport(NamedTuple):
     layouts: dict[str, LayoutStatistics]
     windows: dict[Layout, tuple[TraceWindow, ...]]
     rejects: dict[str, tuple[str, ...]]
+
+    def folders(self) -> list[str]:
+        """The folders of shards, those of train first."""
+        return sorted(self.layouts, key=lambda folder: not folder.startswith(SPLITS[TRAIN]))

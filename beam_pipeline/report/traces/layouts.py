@@ -20,7 +20,7 @@ def tokens(report: TracesReport) -> Html:
     seq_len = report.manifest["seq_len"]
     return tag(
         "div",
-        *(_tokens_of(folder, found, seq_len) for folder, found in report.layouts.items()),
+        *(_tokens_of(folder, report.layouts[folder], seq_len) for folder in report.folders()),
         class_="overview",
     )
 
@@ -36,13 +36,18 @@ def _tokens_of(folder: str, found: LayoutStatistics, seq_len: int) -> Html:
         Share("answer", "answer", found.tokens[ANSWER]),
         Share("padding", "padding", found.tokens[PADDING]),
     )
-    told = f"{count(windows)} windows of {seq_len:,}, {count(whole)} tokens"
+    plural = "" if windows == 1 else "s"
+    told = f"{count(windows)} window{plural} of {seq_len:,}, {count(whole)} tokens"
     return account.shares(folder, told, parts, whole)
 
 
 def blocks(report: TracesReport) -> Html:
     """Blocks by size, and blocks of an example."""
-    with_blocks = {folder: found for folder, found in report.layouts.items() if found.block_sizes}
+    with_blocks = {
+        folder: report.layouts[folder]
+        for folder in report.folders()
+        if report.layouts[folder].block_sizes
+    }
     if not with_blocks:
         return tag("p", "Flat has no blocks.")
     rows = [row for folder, found in with_blocks.items() for row in _sizes(folder, found)]

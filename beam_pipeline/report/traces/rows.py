@@ -37,8 +37,10 @@ def overview(report: TracesReport) -> Html:
             "div",
             account.overview("All rows", report.manifest["ledger"]["total"], _ROWS),
             *(
-                account.overview(folder, told["encoding"], _in_layout(folder), "examples")
-                for folder, told in layouts.items()
+                account.overview(
+                    folder, layouts[folder]["encoding"], _in_layout(folder), "examples"
+                )
+                for folder in report.folders()
             ),
             class_="overview",
         ),
@@ -48,14 +50,16 @@ def overview(report: TracesReport) -> Html:
 
 def steps(report: TracesReport) -> Html:
     """Step by step what was dropped and what was left; and oddities that did not matter."""
-    total = report.manifest["ledger"]["total"]
+    total, layouts = report.manifest["ledger"]["total"], report.manifest["layouts"]
     return join(
         tag(
             "div",
             account.steps("All rows", total, _ROWS, _NAMES, "rows"),
             *(
-                account.steps(folder, told["encoding"], _in_layout(folder), {}, "examples", "given")
-                for folder, told in report.manifest["layouts"].items()
+                account.steps(
+                    folder, layouts[folder]["encoding"], _in_layout(folder), {}, "examples", "given"
+                )
+                for folder in report.folders()
             ),
             class_="panels broad",
         ),

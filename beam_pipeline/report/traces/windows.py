@@ -10,7 +10,6 @@ from transforms.traces.geometry import ANSWER, PROMPT, REGIONS, THOUGHT
 _THOUGHTS = 24
 _BEGINNING = 60
 _UNITS = {"flat": "thought", "slotted": "slot", "adaptive": "block"}
-_FILLERS = {REGIONS[THOUGHT]: "fill"}
 _LEGEND = ("prompt", "thought", "fill", "answer", "padding")
 
 
@@ -63,21 +62,25 @@ def _beginning(prompt: list[Stretch]) -> str:
     return " ".join(text.split())[:_BEGINNING]
 
 
+def _filler(stretch: Stretch) -> str:
+    """What its filler is, also the class of its colour."""
+    return "fill" if stretch.region == REGIONS[THOUGHT] else "padding"
+
+
 def _picture(window: TraceWindow) -> Html:
     parts = [
         part
         for stretch in window.stretches
         for part in (
             Part(stretch.region, stretch.tokens),
-            Part(_FILLERS.get(stretch.region, "padding"), stretch.filler),
+            Part(_filler(stretch), stretch.filler),
         )
     ]
     return bar(parts, sum(part.amount for part in parts))
 
 
 def _stretch(name: str, stretch: Stretch) -> Html:
-    filler = _FILLERS.get(stretch.region, "padding")
-    filled = f" and {stretch.filler:,} of {filler}" if stretch.filler else ""
+    filled = f" and {stretch.filler:,} of {_filler(stretch)}" if stretch.filler else ""
     title = join(swatch(stretch.region), f"{name}: {stretch.tokens:,} tokens{filled}")
     return passage(title, join(*map(_shown, stretch.words)))
 
