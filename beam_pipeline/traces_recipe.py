@@ -110,7 +110,8 @@ class TracesRecipe(JobRecipe):
       val_fraction: share of the problems that is held out, by a hash of the problem.
       limit: use so many unique examples, the first in pick order.
       scan_limit: read no further than the row that gives so many examples, in file order.
-      warn: not part of the canonical form, so that one may change it and resume.
+      warn: when to warn of the finished traces; it is not part of what they are, so one may change
+        it and resume.
     """
 
     COMMAND: ClassVar[str] = "traces"

@@ -82,8 +82,9 @@ def test_recipes_are_recipes(block):
         path = str(DEMO.parent / f"{shipped[1]}.yaml")
         assert recipes.parse(text.encode(), path, kind) == recipes.load(path, kind)
         return
-    whole = {**yaml.safe_load((DEMO.parent / "demo.yaml").read_text()), **given}
-    recipes.parse(yaml.safe_dump(whole).encode(), str(block), Recipe)
+    name, kind = ("demo-traces", TracesRecipe) if block.note == "of traces" else ("demo", Recipe)
+    whole = {**yaml.safe_load((DEMO.parent / f"{name}.yaml").read_text()), **given}
+    recipes.parse(yaml.safe_dump(whole).encode(), str(block), kind)
 
 
 def test_what_is_not_run_is_commands():
