@@ -1,15 +1,15 @@
 """The report of a corpus, written beside its manifests, which tell its checksum and warnings."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from beam_pipeline.concerns import concerns
-from beam_pipeline.manifest import MANIFEST, REPORT, CorpusFacts
+from beam_pipeline.manifest import MANIFEST, CorpusFacts
 from beam_pipeline.report import gather
 from beam_pipeline.report.contents import Report
 from beam_pipeline.report.page import render
-from transforms import specimens, storage
+from beam_pipeline.report.publish import publish
+from transforms import specimens
 from transforms.statistics import Statistics
 from transforms.tokenize import SPLITS, TRAIN
 from transforms.tokenizers.encoders import load_encoder
@@ -54,15 +54,3 @@ def add_report(
         rejects=gather.rejects(rejects, names),
     )
     return publish(render(report), whole, output)
-
-
-def publish(page: bytes, whole: dict[str, Any], output: str) -> str:
-    """Writes a report, and adds `report` to the manifest of the whole.
-
-    Returns:
-      the path of the report.
-    """
-    path = storage.join(output, REPORT)
-    storage.write_whole(path, page)
-    whole["report"] = {"file": REPORT, "sha256": hashlib.sha256(page).hexdigest()}
-    return path

@@ -5,10 +5,10 @@ from typing import Any
 
 from beam_pipeline.manifest import MANIFEST
 from beam_pipeline.report import gather
+from beam_pipeline.report.publish import publish
 from beam_pipeline.report.traces.contents import TracesReport
 from beam_pipeline.report.traces.gather import windows
 from beam_pipeline.report.traces.page import render
-from beam_pipeline.report.write import publish
 from beam_pipeline.trace_concerns import trace_concerns
 from beam_pipeline.traces_manifest import TracesFacts, layout_statistics
 from transforms.shards import ShardInfo
