@@ -1,19 +1,19 @@
 """Measured figures and list prices that an estimate rests on, each with where it is from."""
 
 # benchmarks/README.md, "What was found", 30 November 2026, two cores: corpusbeam at 1x, 4x, 16x
-# and 150x of the bench documents; the two smallest are a quarter and a half of them.
-MEMORY_BY_TEXT_MB = ((16, 531), (33, 550), (65, 609), (260, 720), (1_040, 850), (9_751, 1_993))
+# and 150x of the bench documents.
+MEMORY_BY_TEXT_MB = ((65, 548), (260, 588), (1_040, 683), (9_751, 1_404))
 
 # The same table: wall and CPU at 1x and 16x as a line. What is left of it at 0 MB is start-up; its
-# slope is 1.56 CPU seconds a second on two cores.
-START_UP_SECONDS = 3.8
-START_UP_CPU_SECONDS = 4.1
-BUSY_CORES = 0.78
+# slope is 1.73 CPU seconds a second on two cores.
+START_UP_SECONDS = 2.0
+START_UP_CPU_SECONDS = 2.3
+BUSY_CORES = 0.86
 
-# CPU of the whole job over that of reading twice, scanning and tokenizing alone: deduplication,
-# packing, writing and Beam. The 0.036 CPU seconds a MB of the same table, over 0.029 that `plan`
-# measures on the same documents.
-OTHER_STEPS = 1.25
+# CPU of the whole job over that of reading twice, scanning and tokenizing a sample: 0.0324 a MB of
+# the same table, over 0.051 that `plan` measures on the same documents at 16x. Less than 1, since
+# small parts cost more to come by than what deduplication, packing and writing add.
+OTHER_STEPS = 0.63
 
 # Tokens that the shards of those runs held at most, and how many copies of its ids a shard takes
 # while it is made (read, in order, packed; transforms/write.py).

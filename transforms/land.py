@@ -15,10 +15,10 @@ from transforms.sources import SourceSpec
 from transforms.work import WorkFolder, write_report
 
 # A compressed file is one task; beyond this it is a long one, and what reads it holds much.
-LARGE_COMPRESSED_BYTES = 32_000_000
+LARGE_COMPRESSED_BYTES = 64_000_000
 # A smaller one is landed too if it would keep one worker busy while the others wait.
 SMALL_COMPRESSED_BYTES = 4_000_000
-LARGE_SHARE = 1 / 16
+LARGE_SHARE = 1 / 8
 
 
 def plan_work(pieces: list[Piece], sizes: Mapping[str, int]) -> list[Piece]:
