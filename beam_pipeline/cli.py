@@ -5,12 +5,15 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from beam_pipeline import interrupts
 from beam_pipeline.job_options import add_job_options
 from beam_pipeline.process import importing, leave
 from transforms.errors import CorpusError
+
+if TYPE_CHECKING:
+    from beam_pipeline.run import Job
 
 
 def command_line() -> NoReturn:
@@ -238,10 +241,8 @@ def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     recipe = load(path, Recipe)
     prepare_ahead(tokenizer_spec(recipe, path))
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
-        from beam_pipeline.corpus_job import build_corpus
-
-    talk = {"quiet": arguments.quiet, "verbose": arguments.verbose}
-    return build_corpus(arguments.recipe, arguments.output, beam_options, **talk)
+        from beam_pipeline.corpus_job import CORPUS
+    return _run(CORPUS, arguments, beam_options)
 
 
 def _is_remote(*settings: object) -> bool:
@@ -256,10 +257,15 @@ def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     path = find(arguments.recipe)
     recipe = load(path, TracesRecipe)
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
-        from beam_pipeline.traces_job import build_traces
+        from beam_pipeline.traces_job import TRACES
+    return _run(TRACES, arguments, beam_options)
+
+
+def _run(job: "Job", arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    from beam_pipeline.run import build
 
     talk = {"quiet": arguments.quiet, "verbose": arguments.verbose}
-    return build_traces(arguments.recipe, arguments.output, beam_options, **talk)
+    return build(job, arguments.recipe, arguments.output, beam_options, **talk)
 
 
 def _plan(arguments: argparse.Namespace, _: list[str]) -> int:

@@ -21,7 +21,8 @@ from apache_beam.runners.portability.fn_api_runner.translations import split_buf
 from rich.console import Console
 from rich.table import Table
 
-from beam_pipeline.corpus_job import build_corpus
+from beam_pipeline import run
+from beam_pipeline.corpus_job import CORPUS
 from benchmarks.inputs import Bench, Input
 from benchmarks.make_inputs import DATA, HERE, add_bench_arguments, make_input
 
@@ -107,8 +108,8 @@ def crossings_of(given: Input, output: Path, options: Sequence[str] = ()) -> Cro
     """Builds an input's corpus, removes it, and tells what crossed meanwhile."""
     shutil.rmtree(output, ignore_errors=True)
     with counted() as found:
-        build_corpus(
-            str(given.recipe), str(output), ["--direct_num_workers=1", *options], quiet=True
+        run.build(
+            CORPUS, str(given.recipe), str(output), ["--direct_num_workers=1", *options], quiet=True
         )
     shutil.rmtree(output)
     return found

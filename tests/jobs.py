@@ -9,7 +9,8 @@ import orjson
 import pyarrow.parquet as pq
 import yaml
 
-from beam_pipeline.corpus_job import build_corpus
+from beam_pipeline import run
+from beam_pipeline.corpus_job import CORPUS
 
 DEMO = Path(__file__).resolve().parents[1] / "beam_pipeline" / "recipes" / "demo"
 
@@ -77,7 +78,7 @@ def build(folder: Path, recipe: dict[str, Any], *options: str) -> "Corpus":
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "recipe.yaml"
     path.write_text(yaml.safe_dump(recipe, sort_keys=False))
-    build_corpus(str(path), str(folder / "corpus"), list(options), quiet=True)
+    run.build(CORPUS, str(path), str(folder / "corpus"), list(options), quiet=True)
     return Corpus(folder / "corpus")
 
 

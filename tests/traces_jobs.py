@@ -8,7 +8,8 @@ import orjson
 import pyarrow.parquet as pq
 import yaml
 
-from beam_pipeline.traces_job import build_traces
+from beam_pipeline import run
+from beam_pipeline.traces_job import TRACES
 from tests import jobs
 
 SMALL = {"train": {"vocab_size": 400, "min_frequency": 2}}
@@ -66,7 +67,7 @@ def write_recipe(folder: Path, recipe: dict[str, Any]) -> Path:
 def build(folder: Path, recipe: dict[str, Any], *options: str) -> "Traces":
     """Lays traces out in a folder that is made."""
     path = write_recipe(folder, recipe)
-    build_traces(str(path), str(folder / "traces"), list(options), quiet=True)
+    run.build(TRACES, str(path), str(folder / "traces"), list(options), quiet=True)
     return Traces(folder / "traces")
 
 
