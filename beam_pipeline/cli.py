@@ -85,11 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Filters, deduplicates, tokenizes, mixes and packs a recipe's documents.",
         **_job_help(),
     )
-    build.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
-    build.add_argument(
-        "--output", required=True, metavar="DIR", help="folder for the corpus, local or gs://"
-    )
-    _add_talk(build)
+    _add_job_arguments(build, "corpus")
     build.set_defaults(command=_build, takes_beam_options=True)
 
     traces = commands.add_parser(
@@ -98,11 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Parses, deduplicates, tokenizes and lays out reasoning traces.",
         **_job_help(),
     )
-    traces.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
-    traces.add_argument(
-        "--output", required=True, metavar="DIR", help="folder for the windows, local or gs://"
-    )
-    _add_talk(traces)
+    _add_job_arguments(traces, "windows")
     traces.set_defaults(command=_traces, takes_beam_options=True)
 
     plan = commands.add_parser(
@@ -223,7 +215,11 @@ def _add_diff(commands: Any) -> None:
     diff.set_defaults(command=_diff, takes_beam_options=False)
 
 
-def _add_talk(command: argparse.ArgumentParser) -> None:
+def _add_job_arguments(command: argparse.ArgumentParser, made: str) -> None:
+    command.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    command.add_argument(
+        "--output", required=True, metavar="DIR", help=f"folder for the {made}, local or gs://"
+    )
     talk = command.add_mutually_exclusive_group()
     talk.add_argument("--quiet", action="store_true", help="print errors only")
     talk.add_argument(

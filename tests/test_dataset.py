@@ -11,7 +11,7 @@ from transforms.errors import OutputError
 
 torch = pytest.importorskip("torch")
 
-from beam_pipeline.dataset import (  # noqa: E402
+from beam_pipeline.dataset import (  # noqa: E402 (importorskip comes first)
     PackedMemmapDataset,
     intra_document_mask,
     segment_ids,

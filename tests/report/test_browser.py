@@ -9,8 +9,8 @@ from html import escape, unescape
 import pytest
 
 from tests.report.pages import page_of
-from tests.report.test_job import corpus, recipe  # noqa: F401
-from tests.report.test_traces_job import traces  # noqa: F401
+from tests.report.test_job import corpus, recipe  # noqa: F401 (fixtures)
+from tests.report.test_traces_job import traces  # noqa: F401 (a fixture)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = (

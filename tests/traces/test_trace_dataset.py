@@ -15,7 +15,7 @@ from transforms.traces.geometry import LAYOUTS, Geometry
 
 torch = pytest.importorskip("torch")
 
-from beam_pipeline.trace_dataset import TraceDataset, block_causal_mask  # noqa: E402
+from beam_pipeline.trace_dataset import TraceDataset, block_causal_mask  # noqa: E402 (importorskip comes first)
 
 GEOMETRY = Geometry(seq_len=32, block=4, max_slots=8, sizes=(2, 6))
 EXAMPLES = [Lists([20], [[30], [31] * 7], [22, 23]), Lists([20] * 5, [[32] * 4], [24])]
