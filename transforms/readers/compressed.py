@@ -1,10 +1,10 @@
 """What a file is by its first bytes, and streams of gzip and zstd read to their very end."""
 
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, Protocol
 
 import zstandard
+from isal import isal_zlib
 
 from transforms import storage
 from transforms.documents import Piece, RowBatch
@@ -152,7 +152,7 @@ class DecompressedStream:
                     )
                 try:
                     yield decoder.decompress(data)
-                except (zlib.error, zstandard.ZstdError) as error:
+                except (isal_zlib.error, zstandard.ZstdError) as error:
                     yield from self._salvage(member_start, offset, data)
                     raise DamagedFileError(
                         f"{self._path}: damaged {self._format} data after byte {offset} "
@@ -173,7 +173,7 @@ class DecompressedStream:
 
     def _decoder(self) -> _Decoder:
         if self._format == GZIP:
-            return zlib.decompressobj(wbits=31)
+            return isal_zlib.decompressobj(wbits=31)
         return zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
 
     def _skip_padding(self, data: bytes, offset: int) -> tuple[bytes, int]:
@@ -200,5 +200,5 @@ class DecompressedStream:
         try:
             for place in range(len(data)):
                 yield decoder.decompress(data[place : place + 1])
-        except (zlib.error, zstandard.ZstdError):
+        except (isal_zlib.error, zstandard.ZstdError):
             return
