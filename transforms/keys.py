@@ -13,6 +13,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from transforms.documents import TextBatch
+from transforms.kernels.blake2b import blake2b
 
 Purpose = Literal["keep", "pick", "shuffle"]
 DIGEST_BYTES = 16
@@ -20,7 +21,7 @@ DIGEST_BYTES = 16
 
 def digests(texts: TextBatch) -> np.ndarray:
     """BLAKE2b-128 of each text; uint64 [n, 2], big-endian halves, so that order is bytewise."""
-    return _halves(_hashes(texts, DIGEST_BYTES))
+    return _big_endian(blake2b(texts, DIGEST_BYTES))
 
 
 def fingerprints(texts: TextBatch) -> np.ndarray:
@@ -58,7 +59,7 @@ def order_keys(
 
 def held_out(texts: TextBatch, per_mille: int) -> np.ndarray:
     """Which texts belong to the validation split; bool [n]."""
-    return np.frombuffer(_hashes(texts, 8), ">u8") % np.uint64(1000) < per_mille
+    return _big_endian(blake2b(texts, 8))[:, 0] % np.uint64(1000) < per_mille
 
 
 def as_bytes(halves: np.ndarray) -> bytes:
@@ -66,13 +67,8 @@ def as_bytes(halves: np.ndarray) -> bytes:
     return np.ascontiguousarray(halves).astype(">u8").tobytes()
 
 
-def _hashes(texts: TextBatch, size: int) -> bytes:
-    """BLAKE2b of each text, `size` bytes each, one after the other."""
-    view = memoryview(texts.data)
-    blake2b = hashlib.blake2b
-    return b"".join(
-        [blake2b(view[a:b], digest_size=size).digest() for a, b in pairwise(texts.offsets.tolist())]
-    )
+def _big_endian(words: np.ndarray) -> np.ndarray:
+    return words.astype("<u8").view(">u8").astype(np.uint64)
 
 
 def _halves(joined: bytes) -> np.ndarray:
