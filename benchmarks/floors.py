@@ -26,8 +26,9 @@ from beam_pipeline.specs import source_spec, tokenizer_spec
 from benchmarks.records import Floor, Floors
 from transforms import keys, quality, readers, storage
 from transforms.documents import Piece, RowBatch, TextBatch
-from transforms.kernels import text as text_kernels
+from transforms.kernels.measures import measure
 from transforms.kernels.minhash import Signer, band_keys
+from transforms.kernels.normal_form import normalize
 from transforms.kernels.packing import pack
 from transforms.readers.planning import PIECE_BYTES
 from transforms.sources import SourceSpec
@@ -70,12 +71,12 @@ def find_floors(recipe_path: str, clock: Clock) -> Floors:
     passed: list[TextBatch] = []
     for piece in pieces:
         for texts in _read([piece], specs):
-            verdicts = quality.judge(text_kernels.measure(texts), rules[piece.source])
+            verdicts = quality.judge(measure(texts), rules[piece.source])
             everything.append(texts)
             passed.append(texts.take(verdicts == 0))
     steps = [
         *_reading(pieces, specs, clock),
-        clock.floor("measure", lambda: list(map(text_kernels.measure, everything)), everything),
+        clock.floor("measure", lambda: list(map(measure, everything)), everything),
         *_keying(passed, recipe, clock),
         *_tokens(passed, recipe, recipe_path, clock),
     ]
@@ -94,7 +95,7 @@ def _reading(pieces: list[Piece], specs: list[SourceSpec], clock: Clock) -> Iter
 
 def _keying(passed: Texts, recipe: Recipe, clock: Clock) -> Iterator[Floor]:
     """Normal form, digests, orders, signatures and their bands."""
-    normalized = list(map(text_kernels.normalize, passed))
+    normalized = list(map(normalize, passed))
     digests = list(map(keys.digests, passed))
     signer = Signer(recipe.dedup.permutations, recipe.dedup.shingle, recipe.seed)
     signatures = list(map(signer.sign, normalized))
@@ -111,7 +112,7 @@ def _keying(passed: Texts, recipe: Recipe, clock: Clock) -> Iterator[Floor]:
         for texts in passed:
             keys.held_out(texts, recipe.holdout.per_mille)
 
-    yield clock.floor("normalise", lambda: list(map(text_kernels.normalize, passed)), passed)
+    yield clock.floor("normalise", lambda: list(map(normalize, passed)), passed)
     yield clock.floor("digest of text", lambda: list(map(keys.digests, passed)), passed, times=2)
     yield clock.floor(
         "digest of normal form", lambda: list(map(keys.digests, normalized)), normalized

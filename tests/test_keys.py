@@ -6,7 +6,7 @@ import pytest
 from tests.vectors import read_vectors
 from transforms import keys
 from transforms.documents import TextBatch
-from transforms.kernels.text import normalize
+from transforms.kernels.normal_form import normalize
 
 
 def rows():

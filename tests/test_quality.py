@@ -12,7 +12,7 @@ from tests.reference import text as reference
 from tests.shared import SHARED, needs_shared
 from transforms.documents import TextBatch
 from transforms.errors import RecipeError
-from transforms.kernels.text import MEASURES, measure
+from transforms.kernels.measures import MEASURES, measure
 from transforms.quality import DOMAINS, filter_config_hash, judge, rules_for
 
 VECTORS = Path(__file__).parent / "vectors" / "filters.jsonl.gz"

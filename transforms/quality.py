@@ -30,7 +30,7 @@ class Rules(ABC):
         """What the thresholds `min_NAME` and `max_NAME` are held against, by name, [n_texts] each.
 
         Args:
-          measures: `transforms.kernels.text.MEASURES` [n_texts].
+          measures: `transforms.kernels.measures.MEASURES` [n_texts].
         """
 
     @abstractmethod
@@ -197,7 +197,7 @@ def judge(measures: np.ndarray, rules: Rules) -> np.ndarray:
     """Which texts to keep, and why not the others.
 
     Args:
-      measures: `transforms.kernels.text.MEASURES` [n_texts].
+      measures: `transforms.kernels.measures.MEASURES` [n_texts].
       rules: those of the texts' source.
 
     Returns:

@@ -18,8 +18,9 @@ from transforms.account import Accountant, Note, PieceAccount, Reject, account_o
 from transforms.counters import count, count_resumed
 from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
-from transforms.kernels import text as text_kernels
+from transforms.kernels.measures import measure
 from transforms.kernels.minhash import Signer
+from transforms.kernels.normal_form import normalize
 from transforms.packed import PackingDoFn
 from transforms.sources import SourceSpec
 from transforms.unicode import check_unicode
@@ -75,7 +76,7 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
             continue
         for row in batch.bad:
             accountant.bad_row(row)
-        measures = text_kernels.measure(batch.texts)
+        measures = measure(batch.texts)
         verdicts = quality.judge(measures, rules)
         sizes = batch.texts.sizes()
         empty = measures["words"] == 0
@@ -95,7 +96,7 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
 
 def _describe(texts: TextBatch, piece: Piece, settings: ScanSettings) -> np.ndarray:
     """Keys and signature of documents, `records.scanned` less `row` and `tie`."""
-    normalized = text_kernels.normalize(texts)
+    normalized = normalize(texts)
     found = np.empty(len(texts), records.scanned(settings.signer.permutations))
     text_digests = keys.digests(texts)
     digests = keys.digests(normalized)

@@ -11,7 +11,8 @@ from tests.reference import text as reference
 from tests.shared import SHARED, needs_shared
 from tests.vectors import read_vectors
 from transforms.documents import TextBatch
-from transforms.kernels.text import MEASURES, measure, normalize
+from transforms.kernels.measures import MEASURES, _hash_line, measure
+from transforms.kernels.normal_form import normalize
 from transforms.kernels.unicode_tables import N_CODE_POINTS
 
 SPECIAL = (
@@ -43,6 +44,16 @@ def check(batch_of: list[str]) -> None:
 @given(st.lists(texts, max_size=8))
 def test_any_texts(batch_of):
     check(batch_of)
+
+
+@given(st.lists(st.text("aZ09  \t\n\n\x1c.=$^\\éΣ中", max_size=300), max_size=4))
+def test_texts_longer_than_what_is_looked_at_together(batch_of):
+    check(batch_of)
+
+
+@pytest.mark.parametrize("character", [" ", "\n", "A", "=", "\\", "é", "Σ"])
+def test_a_character_at_every_place_of_a_long_text(character):
+    check(["a" * before + character + "b" * (130 - before) for before in range(131)])
 
 
 def test_every_character_inside_and_beside_words():
@@ -84,13 +95,22 @@ def test_more_lines_than_the_first_room_for_them():
     check(["\n".join(str(i % 3000) for i in range(5000)), "a\nb\na"])
 
 
-def test_lines_with_equal_hashes_are_compared_by_their_bytes():
-    """Pairs found by search for the hash of `_measure_line`: of equal and of other length."""
-    colliding = [
-        "\U000e046d\U000f550a\U00059e52\U00010000",
-        "\U0006d275\U00082fe3\U00088bcb\U00073654",
-    ]
-    check(["\n".join(colliding), "a\n\0a\n\0\0a\n\0a"])
+@pytest.mark.parametrize("lines", [["equal of hashes.", "hZ0PpJDe!=2l(A1'"], ["a", "b\0"]])
+def test_lines_with_equal_hashes_are_compared_by_their_bytes(lines):
+    """Pairs made for the hash of a line: of equal and of other length."""
+    raw = [np.frombuffer(line.encode(), np.uint8) for line in lines]
+    hashes = {_hash_line(line, 0, len(line)) for line in raw}
+    assert len(hashes) == 1
+    check(["\n".join(lines), "\n".join([*lines, *lines])])
+
+
+def test_more_lines_than_there_is_room_for_at_first():
+    check(["\n".join(map(str, range(20_000))), "a\n" * 10_000, "a"])
+
+
+def test_equal_lines_wherever_they_stand():
+    check(["\n".join(["a line", "b" * size, "a line", "b" * size]) for size in range(40)])
+    check(["same\n" * 7 + "same"])
 
 
 def test_head_is_the_first_2000_characters():

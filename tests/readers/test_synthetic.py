@@ -3,7 +3,7 @@ import pytest
 from tests.readers.reading import read_pieces
 from transforms import quality
 from transforms.documents import Piece, TextBatch
-from transforms.kernels import text as text_kernels
+from transforms.kernels.measures import measure
 from transforms.readers import planning
 from transforms.readers.synthetic import VOCABULARIES, document
 from transforms.sources import HubInput, SourceSpec, SyntheticInput
@@ -36,7 +36,7 @@ def test_documents_have_the_promised_form(domain: str) -> None:
 @pytest.mark.parametrize("domain", VOCABULARIES)
 def test_documents_pass_the_filter_of_their_domain(domain: str) -> None:
     rules = quality.rules_for(domain, {})
-    measures = text_kernels.measure(TextBatch.from_strings(documents(domain)))
+    measures = measure(TextBatch.from_strings(documents(domain)))
     assert not quality.judge(measures, rules).any()
 
 

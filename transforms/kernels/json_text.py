@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core.cgutils import get_item_pointer
 from numba.extending import intrinsic
 
 from transforms.documents import TextBatch
 from transforms.kernels import utf8
+from transforms.kernels.blocks import Blocks
 from transforms.kernels.readonly import readonly
 
 # Bytes looked at together. Arrays that strings are written to have as many to spare.
@@ -112,26 +112,16 @@ def _copy_block(typing_context: Any, data: Any, i: Any, out: Any, position: Any)
     """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        vector = ir.VectorType(ir.IntType(8), _WIDTH)
-
-        def block_at(array: int, place: int) -> ir.Value:
-            array_type = signature.args[array]
-            view = context.make_array(array_type)(context, builder, arguments[array])
-            first = get_item_pointer(context, builder, array_type, view, [arguments[place]])
-            return builder.bitcast(first, vector.as_pointer())
-
-        def every(byte: int) -> ir.Constant:
-            return ir.Constant(vector, [byte] * _WIDTH)
-
-        block = builder.load(block_at(0, 1), align=1)
-        builder.store(block, block_at(2, 3), align=1)
-        # As signed numbers, bytes beyond ASCII are less than control characters.
-        special = builder.icmp_signed("<", block, every(_SPACE))
-        for byte in (_QUOTE, _BACKSLASH):
-            special = builder.or_(special, builder.icmp_unsigned("==", block, every(byte)))
-        bits = builder.bitcast(special, ir.IntType(_WIDTH))
-        plain = builder.cttz(bits, ir.Constant(ir.IntType(1), 0))
-        return builder.zext(plain, ir.IntType(64)) if _WIDTH < 64 else plain
+        blocks = Blocks(_WIDTH, context, builder, signature, arguments)
+        block = blocks.load(0, 1)
+        blocks.store(block, 2, 3)
+        special = blocks.either(
+            blocks.beyond_ascii(block),
+            blocks.between(block, 0, _SPACE - 1),
+            blocks.equal(block, _QUOTE, _BACKSLASH),
+        )
+        bits = builder.or_(blocks.bits(special), ir.Constant(ir.IntType(64), 1 << _WIDTH))
+        return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
 
     return types.int64(data, i, out, position), generate
 

@@ -1,7 +1,22 @@
-"""Characters beyond ASCII to and from UTF-8, for kernels to call."""
+"""Characters to and from UTF-8, for kernels to call."""
 
 import numpy as np
 from numba import njit
+
+
+@njit
+def decode(data: np.ndarray, i: int) -> tuple[int, int]:
+    """The code point that starts at byte i of valid UTF-8, and its number of bytes."""
+    lead = np.int64(data[i])
+    if lead < 0x80:
+        return lead, 1
+    second = np.int64(data[i + 1] & 0x3F)
+    if lead < 0xE0:
+        return (lead & 0x1F) << 6 | second, 2
+    third = np.int64(data[i + 2] & 0x3F)
+    if lead < 0xF0:
+        return (lead & 0x0F) << 12 | second << 6 | third, 3
+    return (lead & 0x07) << 18 | second << 12 | third << 6 | np.int64(data[i + 3] & 0x3F), 4
 
 
 @njit
