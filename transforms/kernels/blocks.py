@@ -28,11 +28,11 @@ class Blocks:
 
     def load(self, array: int, place: int) -> ir.Value:
         """The block at an index of an array; both are numbers of arguments."""
-        return self._builder.load(self._pointer(array, place), align=1)
+        return self._builder.load(self._pointer(array, place, self._vector), align=1)
 
-    def store(self, block: ir.Value, array: int, place: int) -> None:
-        """Writes a block at an index of an array."""
-        self._builder.store(block, self._pointer(array, place), align=1)
+    def store(self, values: ir.Value, array: int, place: int) -> None:
+        """Writes a vector of the array's items at an index of it."""
+        self._builder.store(values, self._pointer(array, place, values.type), align=1)
 
     def every(self, byte: int) -> ir.Constant:
         """A block of the same byte."""
@@ -64,12 +64,18 @@ class Blocks:
         found = self._builder.bitcast(mask, ir.IntType(self._width))
         return found if self._width == 64 else self._builder.zext(found, ir.IntType(64))
 
+    def size_before(self, mask: ir.Value) -> ir.Value:
+        """How many bytes come before the first one in a mask, all if there is none, int64."""
+        bits = self._builder.bitcast(mask, ir.IntType(self._width))
+        size = self._builder.cttz(bits, ir.Constant(ir.IntType(1), 0))
+        return size if self._width == 64 else self._builder.zext(size, ir.IntType(64))
+
     def tuple_of(self, *integers: ir.Value) -> ir.Value:
         """What an intrinsic returns that is typed `UniTuple(uint64, n)`."""
         kind = types.UniTuple(types.uint64, len(integers))
         return self._context.make_tuple(self._builder, kind, integers)
 
-    def _pointer(self, array: int, place: int) -> ir.Value:
+    def _pointer(self, array: int, place: int, kind: ir.Type) -> ir.Value:
         array_type = self._types[array]
         view = self._context.make_array(array_type)(
             self._context, self._builder, self._arguments[array]
@@ -77,4 +83,4 @@ class Blocks:
         first = get_item_pointer(
             self._context, self._builder, array_type, view, [self._arguments[place]]
         )
-        return self._builder.bitcast(first, self._vector.as_pointer())
+        return self._builder.bitcast(first, kind.as_pointer())

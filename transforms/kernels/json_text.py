@@ -120,8 +120,7 @@ def _copy_block(typing_context: Any, data: Any, i: Any, out: Any, position: Any)
             blocks.between(block, 0, _SPACE - 1),
             blocks.equal(block, _QUOTE, _BACKSLASH),
         )
-        bits = builder.or_(blocks.bits(special), ir.Constant(ir.IntType(64), 1 << _WIDTH))
-        return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
+        return blocks.size_before(special)
 
     return types.int64(data, i, out, position), generate
 

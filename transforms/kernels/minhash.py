@@ -5,20 +5,27 @@ resemblance and containment of documents" (1997). Of each minimum only 16 bits a
 König, "b-Bit Minwise Hashing" (2010), b = 16; the bits are those of a hash of the minimum.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
+from numba.extending import intrinsic
 
 from transforms.documents import TextBatch
+from transforms.kernels import utf8
+from transforms.kernels.blocks import Blocks
 from transforms.kernels.readonly import readonly
 
 # Shingles hashed before the permutations run over them: enough to make the ends of the vectorised
 # loops rare, few enough for their scratch (16 bytes each) to stay in the first-level cache.
 _BLOCK = 2048
 
-# Blocks are filled up to a multiple of this, so that no permutation loop has a scalar tail.
+# Shingles are filled up to a multiple of this, so that no permutation loop has a scalar tail; as
+# many bytes are decoded together.
 _LANES = 32
 
 
@@ -124,6 +131,23 @@ def _random(seed: int, purpose: int, count: int) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
+@intrinsic
+def _widen_block(
+    typing_context: Any, data: Any, at: Any, points: Any, filled: Any
+) -> tuple[Any, Callable]:
+    """Writes bytes + 1, and returns how many are ASCII before the first that is not."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        blocks = Blocks(_LANES, context, builder, signature, arguments)
+        block = blocks.load(0, 1)
+        points = ir.VectorType(ir.IntType(32), _LANES)
+        ones = ir.Constant(points, [1] * _LANES)
+        blocks.store(builder.add(builder.zext(block, points), ones), 2, 3)
+        return blocks.size_before(blocks.beyond_ascii(block))
+
+    return types.int64(data, at, points, filled), generate
+
+
 @njit(
     types.UniTuple(types.int64, 2)(
         readonly(types.uint8), types.int64, types.int64, types.uint32[::1], types.int64, types.int64
@@ -138,24 +162,16 @@ def _decode(
 
     The 1 is added so that the zeros after a short text are no code points: "a" is not "a\\0".
     """
-    one, low = np.uint32(1), np.uint32(0x3F)
     while at < stop and filled < full:
-        lead = np.uint32(data[at])
-        if lead < 0x80:
-            points[filled] = lead + one
-            at += 1
-        elif lead < 0xE0:
-            points[filled] = ((lead & 0x1F) << 6 | (data[at + 1] & low)) + one
-            at += 2
-        elif lead < 0xF0:
-            tail = (data[at + 1] & low) << 6 | (data[at + 2] & low)
-            points[filled] = ((lead & 0xF) << 12 | tail) + one
-            at += 3
+        if data[at] < 0x80 and at + _LANES <= stop and filled + _LANES <= full:
+            size = _widen_block(data, at, points, filled)
+            filled += size
+            at += size
         else:
-            tail = (data[at + 1] & low) << 12 | (data[at + 2] & low) << 6 | (data[at + 3] & low)
-            points[filled] = ((lead & 0x7) << 18 | tail) + one
-            at += 4
-        filled += 1
+            code_point, bytes_read = utf8.decode(data, at)
+            points[filled] = code_point + 1
+            filled += 1
+            at += bytes_read
     return at, filled
 
 

@@ -83,8 +83,9 @@ def _fold_block(
         ends = builder.or_(
             builder.and_(blocks.bits(space), before), blocks.bits(blocks.beyond_ascii(block))
         )
-        ends = builder.or_(ends, ir.Constant(integer, 1 << _WIDTH))
-        size = builder.cttz(ends, ir.Constant(ir.IntType(1), 1))
+        size = builder.cttz(
+            builder.or_(ends, ir.Constant(integer, 1 << _WIDTH)), ir.Constant(ir.IntType(1), 1)
+        )
         return blocks.tuple_of(size, builder.and_(builder.lshr(before, size), one))
 
     signature = types.UniTuple(types.int64, 2)(data, i, out, position, after_space)
