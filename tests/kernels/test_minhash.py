@@ -12,7 +12,14 @@ from hypothesis.extra import numpy as hnp
 from tests.shared import SHARED, needs_shared
 from tests.vectors import read_vectors
 from transforms.documents import TextBatch
-from transforms.kernels.minhash import Signer, agreement, band_keys, candidate_probability
+from transforms.kernels.minhash import (
+    Signer,
+    _clear,
+    _leave_out_repeated,
+    agreement,
+    band_keys,
+    candidate_probability,
+)
 
 # The widths of UTF-8, each at both of its ends.
 EDGE_CHARACTERS = "\0\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
@@ -77,6 +84,20 @@ def test_equal_sets_of_shingles_have_equal_signatures(texts):
 @given(st.lists(st.text(), min_size=1))
 def test_a_signature_depends_on_its_own_text_only(texts):
     assert sign(*texts).tolist() == [sign(text)[0].tolist() for text in texts]
+
+
+@given(
+    st.lists(st.sampled_from([0, 1, 2, 0xFFFF, 0x3FFFF, 0xFFFFFFFE, 0xFFFFFFFF]), max_size=100),
+    st.lists(st.integers(0, 2**32 - 1), max_size=100),
+    st.integers(1, 14),
+)
+def test_no_hash_is_left_out_that_was_not_seen(edges, others, bits):
+    hashes = np.array([*edges, *others, *edges], np.uint32)
+    table = np.zeros(1 << 14, np.uint32)
+    _clear(table, bits)
+    fresh = hashes.copy()
+    count = _leave_out_repeated(fresh, len(hashes), table, bits)
+    assert set(fresh[:count].tolist()) == set(hashes.tolist())
 
 
 def test_the_place_of_a_shingle_does_not_matter():

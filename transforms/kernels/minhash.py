@@ -27,6 +27,8 @@ _BLOCK = 2048
 # Shingles are filled up to a multiple of this, so that no permutation loop has a scalar tail; as
 # many bytes are decoded together.
 _LANES = 32
+# Of the shingles' hashes seen so far in a text, 64 KiB: larger tables leave out little more.
+_TABLE_BITS = 14
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,32 @@ def _fold(minimum: np.uint32) -> np.uint16:
     return np.uint16(np.uint32(x * np.uint32(0xC2B2AE35)) >> np.uint32(16))
 
 
+@njit
+def _clear(table: np.ndarray, bits: int) -> None:
+    """Makes room for 2**bits hashes, with what none of them is equal to at its place."""
+    table[: 1 << bits] = 0xFFFFFFFF
+    table[(1 << bits) - 1] = 0
+
+
+@njit
+def _leave_out_repeated(hashes: np.ndarray, count: int, table: np.ndarray, bits: int) -> int:
+    """Moves the hashes that are new to the front, and returns how many they are.
+
+    Some that are not new are among them, as each place of the table remembers one hash only. More
+    than half of the shingles of a text of some length are not its first of their kind, and a
+    minimum does not change by what it has seen.
+    """
+    mask = np.uint32((1 << bits) - 1)
+    fresh = 0
+    for i in range(count):
+        value = hashes[i]
+        place = value & mask
+        hashes[fresh] = value
+        fresh += np.int64(table[place] != value)
+        table[place] = value
+    return fresh
+
+
 @njit(
     types.void(
         types.uint32[::1],
@@ -265,10 +293,15 @@ def _sign(
     points = np.empty(full, np.uint32)
     sums = np.empty(_BLOCK, np.uint64)
     hashes = np.empty(_BLOCK, np.uint32)
+    table = np.empty(1 << _TABLE_BITS, np.uint32)
     minima = np.empty(len(factors), np.uint32)
     for text in range(len(offsets) - 1):
         minima[:] = np.uint32(0xFFFFFFFF)
         at, stop = offsets[text], offsets[text + 1]
+        bits = 1
+        while bits < _TABLE_BITS and 1 << bits < stop - at:
+            bits += 1
+        _clear(table, bits)
         at, filled = _decode(data, at, stop, points, 0, full)
         while filled < shingle:
             points[filled] = 0
@@ -276,11 +309,11 @@ def _sign(
         while filled >= shingle:
             count = filled - shingle + 1
             _hash_shingles(points, count, keys, sums, hashes)
-            padded = count
-            while padded % _LANES:
-                hashes[padded] = hashes[0]
-                padded += 1
-            _lower_minima(hashes, padded, factors, terms, minima)
+            fresh = _leave_out_repeated(hashes, count, table, bits)
+            while fresh % _LANES:
+                hashes[fresh] = hashes[0]
+                fresh += 1
+            _lower_minima(hashes, fresh, factors, terms, minima)
             for j in range(shingle - 1):
                 points[j] = points[count + j]
             at, filled = _decode(data, at, stop, points, shingle - 1, full)
