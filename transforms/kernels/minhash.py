@@ -219,14 +219,18 @@ def _fold(minimum: np.uint32) -> np.uint16:
     return np.uint16(np.uint32(x * np.uint32(0xC2B2AE35)) >> np.uint32(16))
 
 
-@njit
+@njit(types.void(types.uint32[::1], types.int64), cache=True, nogil=True)
 def _clear(table: np.ndarray, bits: int) -> None:
     """Makes room for 2**bits hashes, with what none of them is equal to at its place."""
     table[: 1 << bits] = 0xFFFFFFFF
     table[(1 << bits) - 1] = 0
 
 
-@njit
+@njit(
+    types.int64(types.uint32[::1], types.int64, types.uint32[::1], types.int64),
+    cache=True,
+    nogil=True,
+)
 def _leave_out_repeated(hashes: np.ndarray, count: int, table: np.ndarray, bits: int) -> int:
     """Moves the hashes that are new to the front, and returns how many they are.
 
