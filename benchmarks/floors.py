@@ -7,13 +7,14 @@ twice, as it reads its input twice, counts twice. Printed as JSON.
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -44,20 +45,21 @@ class Clock:
 
     repeats: int
 
-    def seconds(self, function: Callable[[], object]) -> float:
-        """CPU of a call, all threads."""
+    def seconds(self, function: Callable[[], Iterable]) -> float:
+        """CPU of a call and of going through what it gives, all threads."""
         return statistics.median(self._once(function) for _ in range(self.repeats))
 
     def floor(
-        self, step: str, function: Callable[[], object], texts: Texts, times: int = 1
+        self, step: str, function: Callable[[], Iterable], megabytes: float, times: int = 1
     ) -> Floor:
-        """The floor of a step that goes through the texts."""
-        return Floor(step, times, self.seconds(function), _megabytes(texts))
+        """The floor of a step that goes through so much text."""
+        return Floor(step, times, self.seconds(function), megabytes)
 
     @staticmethod
-    def _once(function: Callable[[], object]) -> float:
+    def _once(function: Callable[[], Iterable]) -> float:
         start = time.process_time()
-        function()
+        # Nothing is kept, as in a job: memory that is used for the first time costs more.
+        collections.deque(function(), maxlen=0)
         return time.process_time() - start
 
 
@@ -76,7 +78,7 @@ def find_floors(recipe_path: str, clock: Clock) -> Floors:
             passed.append(texts.take(verdicts == 0))
     steps = [
         *_reading(pieces, specs, clock),
-        clock.floor("measure", lambda: list(map(measure, everything)), everything),
+        clock.floor("measure", lambda: map(measure, everything), _megabytes(everything)),
         *_keying(passed, recipe, clock),
         *_tokens(passed, recipe, recipe_path, clock),
     ]
@@ -87,73 +89,86 @@ def _reading(pieces: list[Piece], specs: list[SourceSpec], clock: Clock) -> Iter
     for kind in sorted({piece.kind for piece in pieces}):
         own = [piece for piece in pieces if piece.kind == kind]
 
-        def read(own: list[Piece] = own) -> Texts:
-            return list(_read(own, specs))
+        def read(own: list[Piece] = own) -> Iterator[TextBatch]:
+            return _read(own, specs)
 
-        yield clock.floor(f"read and parse {kind}", read, read(), times=2)
+        yield clock.floor(f"read and parse {kind}", read, _megabytes(read()), times=2)
 
 
 def _keying(passed: Texts, recipe: Recipe, clock: Clock) -> Iterator[Floor]:
-    """Normal form, digests, orders, signatures and their bands."""
+    """Normal form, digests, fingerprints, orders, signatures and their bands."""
     normalized = list(map(normalize, passed))
     digests = list(map(keys.digests, passed))
     signer = Signer(recipe.dedup.permutations, recipe.dedup.shingle, recipe.seed)
     signatures = list(map(signer.sign, normalized))
 
-    def order() -> None:
-        for of_batch in digests:
-            keys.order_keys("keep", recipe.seed, "source", of_batch)
+    def order(of_batch: np.ndarray) -> np.ndarray:
+        return keys.order_keys("keep", recipe.seed, "source", of_batch)
 
-    def bands() -> None:
-        for of_batch in signatures:
-            band_keys(of_batch, recipe.dedup.bands)
+    def bands(of_batch: np.ndarray) -> np.ndarray:
+        return band_keys(of_batch, recipe.dedup.bands)
 
-    def split() -> None:
-        for texts in passed:
-            keys.held_out(texts, recipe.holdout.per_mille)
+    def split(texts: TextBatch) -> np.ndarray:
+        return keys.held_out(texts, recipe.holdout.per_mille)
 
-    yield clock.floor("normalise", lambda: list(map(normalize, passed)), passed)
-    yield clock.floor("digest of text", lambda: list(map(keys.digests, passed)), passed, times=2)
-    yield clock.floor(
-        "digest of normal form", lambda: list(map(keys.digests, normalized)), normalized
-    )
-    yield clock.floor("keys of an order", order, passed, times=len(("keep", "pick", "shuffle")))
-    yield clock.floor("sign", lambda: list(map(signer.sign, normalized)), normalized)
-    yield clock.floor("band keys", bands, normalized)
-    yield clock.floor("split", split, passed)
+    def floor(step: str, function: Callable, batches: Sequence, times: int = 1) -> Floor:
+        return clock.floor(step, lambda: map(function, batches), _megabytes(passed), times)
+
+    yield floor("normalise", normalize, passed)
+    yield floor("digest of text", keys.digests, passed)
+    yield floor("digest of normal form", keys.digests, normalized)
+    yield floor("fingerprint", keys.fingerprints, passed, times=2)
+    yield floor("keys of an order", order, digests, times=len(("keep", "pick", "shuffle")))
+    yield floor("sign", signer.sign, normalized)
+    yield floor("band keys", bands, signatures)
+    yield floor("split", split, passed)
 
 
 def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> Iterator[Floor]:
     """From texts to a written shard."""
     prepared, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path))
 
-    def load() -> FastokensEncoder:
-        return FastokensEncoder(prepared, tokenizer_json)
+    def load() -> list[FastokensEncoder]:
+        return [FastokensEncoder(prepared, tokenizer_json)]
 
-    def load_and_encode() -> list[tuple[np.ndarray, np.ndarray]]:
+    def load_and_encode() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         # A new encoder knows no words yet, as in a job.
-        encoder = load()
-        return [encoder.encode(texts) for texts in passed]
+        (encoder,) = load()
+        return map(encoder.encode, passed)
 
-    encoded = load_and_encode()
-    ids = np.concatenate([some for some, _ in encoded])
-    offsets = np.r_[0, np.cumsum(np.concatenate([lengths for _, lengths in encoded]))]
-
-    def pack_ids() -> np.ndarray:
+    def pack_shard(shard: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         bos, eos, pad = prepared.bos_id, prepared.eos_id, prepared.pad_id
-        return pack(ids, offsets, recipe.seq_len, bos, eos, pad)[0]
+        return pack(*shard, recipe.seq_len, bos, eos, pad)[0]
 
-    windows = pack_ids().tobytes()
+    def write(windows: np.ndarray) -> None:
+        data = memoryview(windows).cast("B")
+        hashlib.sha256(data).hexdigest()
+        storage.write_whole(f"{folder}/shard.tokens.bin", [data])
 
-    def write() -> None:
-        hashlib.sha256(windows).hexdigest()
-        with tempfile.TemporaryDirectory() as folder:
-            storage.write_whole(f"{folder}/shard.tokens.bin", [windows])
-
+    megabytes = _megabytes(passed)
+    shards = list(_shards(load_and_encode(), recipe.tokens_per_shard))
+    packed = list(map(pack_shard, shards))
     tokenizing = clock.seconds(load_and_encode) - clock.seconds(load)
-    yield Floor("tokenize", 1, tokenizing, _megabytes(passed))
-    yield clock.floor("pack", pack_ids, passed)
-    yield clock.floor("sha256 and write", write, passed)
+    yield Floor("tokenize", 1, tokenizing, megabytes)
+    yield clock.floor("pack", lambda: map(pack_shard, shards), megabytes)
+    with tempfile.TemporaryDirectory() as folder:
+        yield clock.floor("sha256 and write", lambda: map(write, packed), megabytes)
+
+
+def _shards(
+    encoded: Iterable[tuple[np.ndarray, np.ndarray]], tokens: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Ids and offsets of documents, about so many tokens at a time."""
+    ids: list[np.ndarray] = []
+    lengths: list[np.ndarray] = []
+    for some, of_each in encoded:
+        ids.append(some)
+        lengths.append(of_each)
+        if sum(map(len, ids)) >= tokens:
+            yield np.concatenate(ids), np.r_[0, np.cumsum(np.concatenate(lengths))]
+            ids, lengths = [], []
+    if ids:
+        yield np.concatenate(ids), np.r_[0, np.cumsum(np.concatenate(lengths))]
 
 
 def _read(pieces: Sequence[Piece], specs: Sequence[SourceSpec]) -> Iterator[TextBatch]:
@@ -163,7 +178,7 @@ def _read(pieces: Sequence[Piece], specs: Sequence[SourceSpec]) -> Iterator[Text
                 yield batch.texts
 
 
-def _megabytes(texts: Texts) -> float:
+def _megabytes(texts: Iterable[TextBatch]) -> float:
     return sum(len(batch.data) for batch in texts) / 1e6
 
 
