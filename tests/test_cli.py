@@ -98,6 +98,15 @@ def test_an_unknown_option_is_one_line(capsys, tmp_path):
     assert re.fullmatch(r"corpusbeam: error: unknown option --wokers: [^\n]*\n", err)
 
 
+@pytest.mark.parametrize("recipe", [("--recipe", "mine.yaml"), ("--recipe=mine.yaml",)])
+@pytest.mark.parametrize("command", ["build", "traces", "plan", "train-tokenizer"])
+def test_a_recipe_given_as_an_option_is_one_line(capsys, command, recipe):
+    code, out, err = run(capsys, command, *recipe, "--output", "out")
+    assert (code, out) == (2, "")
+    said = f"the recipe goes without --recipe: corpusbeam {command} mine.yaml ..."
+    assert err == f"corpusbeam: error: {said}\n"
+
+
 def test_an_unknown_recipe_names_those_there_are(capsys, tmp_path):
     code, _, err = run(capsys, "build", "nothing", "--output", tmp_path / "o")
     assert code == 2
