@@ -78,6 +78,16 @@ def exists(path: str) -> bool:
     return os.path.exists(path)
 
 
+def check_bucket(path: str) -> None:
+    """Tells a missing bucket from a missing object; nothing happens for a local path.
+
+    Raises:
+      CloudError: there is no bucket for the path.
+    """
+    if is_remote(path):
+        objects.check_bucket(path)
+
+
 def size(path: str) -> int:
     """Bytes of a file; raises FileNotFoundError where there is none."""
     if is_remote(path):

@@ -207,6 +207,7 @@ def _matched(spec: SourceSpec, files: FilesInput) -> list[tuple[str, int]]:
     for glob in files.globs:
         found = storage.expand(glob)
         if not found:
+            storage.check_bucket(glob)
             is_folder = not storage.is_remote(glob) and os.path.isdir(glob)
             hint = f"is a folder: give {glob}/*" if is_folder else "matches no file: check the path"
             raise SourceError(f"source {spec.name!r}: {glob} {hint}")
