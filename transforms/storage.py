@@ -63,6 +63,11 @@ def relative_to(folder: str, path: str) -> str:
     return join(folder, path)
 
 
+def nearby(path: str) -> str:
+    """An absolute path as seen from the current folder, where that is shorter; for people."""
+    return min(path, os.path.relpath(path), key=len) if os.path.isabs(path) else path
+
+
 def parent(path: str) -> str:
     """The folder that holds the path; that of a bucket is itself."""
     if is_remote(path):
