@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from beam_pipeline import interrupts
 from beam_pipeline.job_options import add_job_options
 from beam_pipeline.process import importing, leave
+from beam_pipeline.progress.starting import show_start
 from transforms.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -250,6 +251,7 @@ def _add_job_arguments(command: argparse.ArgumentParser, made: str) -> None:
 
 
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    show_start(quiet=arguments.quiet)
     from beam_pipeline.recipe import Recipe, find, load
     from beam_pipeline.specs import tokenizer_spec
     from transforms.tokenizers.ahead import prepare_ahead
@@ -269,6 +271,7 @@ def _is_remote(*settings: object) -> bool:
 
 
 def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    show_start(quiet=arguments.quiet)
     from beam_pipeline.recipe import find, load
     from beam_pipeline.traces_recipe import TracesRecipe
 

@@ -107,6 +107,20 @@ def test_a_recipe_given_as_an_option_is_one_line(capsys, command, recipe):
     assert err == f"corpusbeam: error: {said}\n"
 
 
+@pytest.mark.parametrize("command", ["build", "traces"])
+@pytest.mark.parametrize(
+    ("terminal", "options", "sign"),
+    [(True, (), "Starting ...\r"), (True, ("--quiet",), ""), (False, (), "")],
+)
+def test_a_terminal_shows_a_start_that_the_next_line_covers(
+    capsys, monkeypatch, command, terminal, options, sign
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    code, _, err = run(capsys, command, "nothing", "--output", "out", *options)
+    assert code == 2
+    assert err.startswith(f"{sign}corpusbeam: error: no recipe nothing")
+
+
 def test_an_unknown_recipe_names_those_there_are(capsys, tmp_path):
     code, _, err = run(capsys, "build", "nothing", "--output", tmp_path / "o")
     assert code == 2
