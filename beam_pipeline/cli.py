@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from beam_pipeline import interrupts
 from beam_pipeline.job_options import add_job_options
 from beam_pipeline.process import importing, leave
+from beam_pipeline.progress.starting import show_start
 from transforms.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -48,11 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     # seconds each time; it reads this when it is imported, also in worker processes.
     os.environ.setdefault("GCE_METADATA_DETECT_RETRIES", "1")
     parser = _parser()
-    arguments, beam_options = parser.parse_known_args(argv)
-    if beam_options and not arguments.takes_beam_options:
-        parser.error(f"unknown option: {' '.join(beam_options)}")
-    command: Callable[[argparse.Namespace, list[str]], int] = arguments.command
     try:
+        arguments, beam_options = parser.parse_known_args(argv)
+        if beam_options and not arguments.takes_beam_options:
+            parser.error(f"unknown option: {' '.join(beam_options)}")
+        command: Callable[[argparse.Namespace, list[str]], int] = arguments.command
         _check_places(arguments)
         return command(arguments, beam_options)
     except CorpusError as error:
@@ -104,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Reads a sample of the sources and says what `build` will give and take. "
         "Nothing is written. Exit code 0 also where the budget cannot be met.",
     )
-    plan.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    _add_recipe(plan)
     plan.add_argument(
         "--offline", action="store_true", help="replace hub sources by generated documents"
     )
@@ -131,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Trains on the first 256 MB of a recipe's texts, an equal share from each "
         "source. The tokenizer that the recipe names need not exist yet.",
     )
-    train.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    _add_recipe(train)
     train.add_argument(
         "--vocab-size",
         type=int,
@@ -215,8 +216,30 @@ def _add_diff(commands: Any) -> None:
     diff.set_defaults(command=_diff, takes_beam_options=False)
 
 
-def _add_job_arguments(command: argparse.ArgumentParser, made: str) -> None:
+class _GoesWithoutFlag(argparse.Action):
+    """Tells whoever gives a positional argument as an option, as other tools have it."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        """Raises CorpusError."""
+        value = values or self.dest.upper()
+        raise CorpusError(
+            f"the {self.dest} goes without {option_string}: {parser.prog} {value} ..."
+        )
+
+
+def _add_recipe(command: argparse.ArgumentParser) -> None:
     command.add_argument("recipe", help="a recipe's YAML file, or the name of a shipped recipe")
+    command.add_argument("--recipe", nargs="?", action=_GoesWithoutFlag, help=argparse.SUPPRESS)
+
+
+def _add_job_arguments(command: argparse.ArgumentParser, made: str) -> None:
+    _add_recipe(command)
     command.add_argument(
         "--output", required=True, metavar="DIR", help=f"folder for the {made}, local or gs://"
     )
@@ -228,6 +251,7 @@ def _add_job_arguments(command: argparse.ArgumentParser, made: str) -> None:
 
 
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    show_start(quiet=arguments.quiet)
     from beam_pipeline.recipe import Recipe, find, load
     from beam_pipeline.specs import tokenizer_spec
     from transforms.tokenizers.ahead import prepare_ahead
@@ -247,6 +271,7 @@ def _is_remote(*settings: object) -> bool:
 
 
 def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
+    show_start(quiet=arguments.quiet)
     from beam_pipeline.recipe import find, load
     from beam_pipeline.traces_recipe import TracesRecipe
 

@@ -23,9 +23,12 @@ def read_manifest(folder: str, split: str | None = None) -> dict[str, Any]:
 
     Raises:
       OutputError: the job has not finished, or there is none.
+      CloudError: there is not even the bucket.
     """
     for name in (SUCCESS, MANIFEST):
-        if not storage.exists(storage.join(folder, name)):
+        path = storage.join(folder, name)
+        if not storage.exists(path):
+            storage.check_bucket(path)
             raise OutputError(
                 f"{folder} has no {name}: nothing finished is here; build it (again) "
                 "with corpusbeam"

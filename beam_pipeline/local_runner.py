@@ -36,11 +36,11 @@ class Observer(Protocol):
     def stage_started(self, transforms: Sequence[str]) -> None:
         """A fused stage of these transforms begins."""
 
-    def stage_cut(self, parts: int) -> None:
-        """Its input is in so many parts, each of which will be reported."""
+    def stage_cut(self, size: int) -> None:
+        """Its input has so many bytes, encoded, and is in parts, each of which will be reported."""
 
-    def parts_done(self, parts: int, counts: Mapping[str, int]) -> None:
-        """So many parts of it are done, in which `transforms.counters` counted this."""
+    def parts_done(self, size: int, counts: Mapping[str, int]) -> None:
+        """Parts of so many bytes are done, in which `transforms.counters` counted this."""
 
     def stage_done(self) -> None:
         """All of it is done."""
@@ -164,7 +164,7 @@ class PulledBundles(fn_runner.BundleManager):
         observer = None if dry_run else self.observer
         cut = _parts(inputs)
         if observer is not None:
-            observer.stage_cut(len(cut))
+            observer.stage_cut(_size(cut))
 
         def process(parts: list[_Part], worker: WorkerHandler) -> None:
             if self.stopped.is_set():
@@ -182,7 +182,7 @@ class PulledBundles(fn_runner.BundleManager):
             )
             results.append(result)
             if observer is not None:
-                observer.parts_done(len(parts), counted(result.process_bundle.monitoring_infos))
+                observer.parts_done(_size(parts), counted(result.process_bundle.monitoring_infos))
 
         _Crew(process, cut, context.worker_handlers).work()
         # One response for all bundles; what they count is summed.
@@ -211,6 +211,10 @@ def _parts(inputs: Mapping[str, execution.PartitionableBuffer]) -> list[_Part]:
         for part in buffer.partition(MAX_PARTS)
         if any(part)
     ]
+
+
+def _size(parts: Iterable[_Part]) -> int:
+    return sum(len(element) for _, encoded in parts for element in encoded)
 
 
 class _Crew:

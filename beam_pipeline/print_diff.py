@@ -10,12 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from beam_pipeline.document_sets import Comparison, Example
+from transforms import storage
 
 if TYPE_CHECKING:
     from beam_pipeline.diff import Change, Differences
 
 _LESS, _MORE = "red", "green"
 _SHORT = 12
+# Where a recipe names files.
+_FILES = (".files", ".file")
 
 SHARE = "share"
 # A smaller difference would be printed as none.
@@ -54,8 +57,23 @@ def _print_values(title: str, changes: "Sequence[Change]", console: Console) -> 
     for heading, style in (("A", _LESS), ("B", _MORE)):
         table.add_column(heading, style=style, overflow="fold")
     for change in changes:
-        table.add_row(change.place, _plain(change.before), _plain(change.after))
+        table.add_row(change.place, *_sides(change))
     console.print(table)
+
+
+def _sides(change: "Change") -> tuple[str, str]:
+    """Both values, files as seen from here, unless that would hide how they differ."""
+    if change.place.endswith(_FILES):
+        before, after = (_plain(_nearby(value)) for value in (change.before, change.after))
+        if before != after:
+            return before, after
+    return _plain(change.before), _plain(change.after)
+
+
+def _nearby(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_nearby(path) for path in value]
+    return storage.nearby(value) if isinstance(value, str) else value
 
 
 def _print_inputs(changes: "Sequence[Change]", console: Console) -> None:

@@ -337,12 +337,14 @@ def find(name_or_path: str) -> str:
 
     Raises:
       RecipeError: there is no such file and no such name.
+      CloudError: there is not even its bucket.
     """
     if not storage.is_remote(name_or_path):
         by_name = shipped()
         if name_or_path in by_name and not Path(name_or_path).is_file():
             return str(by_name[name_or_path])
     if not storage.exists(name_or_path):
+        storage.check_bucket(name_or_path)
         raise RecipeError(
             f"no recipe {name_or_path}: give the path of a YAML file, or one of the shipped "
             f"recipes: {', '.join(shipped())}"

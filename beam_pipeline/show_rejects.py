@@ -49,7 +49,7 @@ def show_rejects(
 
 
 def _print_row(row: dict[str, Any], console: Console) -> None:
-    place = f"row {row['row']:,} of {row['file']}"
+    place = f"row {row['row']:,} of {storage.nearby(row['file'])}"
     if row["from_byte"]:
         place = f"{place}, from byte {row['from_byte']:,} on"
     console.print(Text(f"  {place}", "dim"), soft_wrap=True)

@@ -98,6 +98,29 @@ def test_an_unknown_option_is_one_line(capsys, tmp_path):
     assert re.fullmatch(r"corpusbeam: error: unknown option --wokers: [^\n]*\n", err)
 
 
+@pytest.mark.parametrize("recipe", [("--recipe", "mine.yaml"), ("--recipe=mine.yaml",)])
+@pytest.mark.parametrize("command", ["build", "traces", "plan", "train-tokenizer"])
+def test_a_recipe_given_as_an_option_is_one_line(capsys, command, recipe):
+    code, out, err = run(capsys, command, *recipe, "--output", "out")
+    assert (code, out) == (2, "")
+    said = f"the recipe goes without --recipe: corpusbeam {command} mine.yaml ..."
+    assert err == f"corpusbeam: error: {said}\n"
+
+
+@pytest.mark.parametrize("command", ["build", "traces"])
+@pytest.mark.parametrize(
+    ("terminal", "options", "sign"),
+    [(True, (), "Starting ...\r"), (True, ("--quiet",), ""), (False, (), "")],
+)
+def test_a_terminal_shows_a_start_that_the_next_line_covers(
+    capsys, monkeypatch, command, terminal, options, sign
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    code, _, err = run(capsys, command, "nothing", "--output", "out", *options)
+    assert code == 2
+    assert err.startswith(f"{sign}corpusbeam: error: no recipe nothing")
+
+
 def test_an_unknown_recipe_names_those_there_are(capsys, tmp_path):
     code, _, err = run(capsys, "build", "nothing", "--output", tmp_path / "o")
     assert code == 2

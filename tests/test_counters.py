@@ -30,7 +30,17 @@ def test_counters_equal_the_ledger(tmp_path):
     account = made.manifest["ledger"]["total"]
     read, ledger = account["read"], made.ledger()
     scan = found["ParDo(_ScanPiece)"]
-    assert scan == {"documents": read["documents"], "text_bytes": read["bytes"]}
+    [there_is] = {one[counter_names.INPUT_BYTES] for one in found.values()} - {0}
+    assert scan == {
+        "documents": read["documents"],
+        "text_bytes": read["bytes"],
+        "input_bytes": there_is,
+    }
+    assert {step for step, one in found.items() if one[counter_names.INPUT_BYTES]} == {
+        "Land",
+        "ParDo(_ScanPiece)",
+        "ParDo(_TokenizePiece)",
+    }
     rejected = sum(n for name, n in ledger.items() if name.startswith(("filtered", "empty")))
     assert found["ParDo(_DedupPartition)"]["documents"] == read["documents"] - rejected
     written = found["WriteShard"]

@@ -86,6 +86,23 @@ def test_recipe_ledger_and_sizes_are_compared_key_by_key(capsys, before, after):
         assert words in out
 
 
+def test_files_of_a_recipe_are_shown_from_here_unless_that_hides_how_they_differ(
+    capsys, before, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(before.folder)
+    monkeypatch.setenv("COLUMNS", "300")
+    shutil.copytree(before.folder, tmp_path / "copy")
+    path = tmp_path / "copy" / "manifest.json"
+    manifest = orjson.loads(path.read_bytes())
+    [source] = manifest["recipe"]["sources"]
+    [file] = source["files"]
+    for other, first in (("web2.jsonl", "../in/web.jsonl"), ("../in/web.jsonl", file)):
+        source["files"] = [other]
+        path.write_bytes(orjson.dumps(manifest))
+        _, out, _ = run(capsys, "diff", before.folder, tmp_path / "copy")
+        assert f'sources.web.files ["{first}"] ["{other}"]' in out
+
+
 def test_json_says_all_of_it(capsys, before, after):
     code = main(["diff", str(before.folder), str(after.folder), "--json"])
     found = orjson.loads(capsys.readouterr().out)

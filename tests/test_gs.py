@@ -192,13 +192,17 @@ def test_a_job_that_is_refused_fails_with_one_line_and_is_resumed(
 
 def test_mistakes_are_one_line(bucket, tmp_path, capsys) -> None:
     argv, _ = small(bucket, tmp_path)
-    recipe = argv[1]
+    recipe, typo = argv[1], str(tmp_path / "typo.yaml")
+    source = source_of("web", "gs://corpusbeam-typo/web.jsonl")
+    (tmp_path / "typo.yaml").write_text(yaml.safe_dump(recipe_of([source])))
     for command, words in (
         (["build", recipe, "--output", "gs://corpusbeam-typo/x"], "there is no bucket"),
         (["build", recipe, "--output", "gss://bucket/x"], "neither a local path nor on Google"),
-        (["build", "gs://corpusbeam-typo/recipe.yaml", "--output", "x"], "no recipe gs://"),
+        (["build", "gs://corpusbeam-typo/recipe.yaml", "--output", "x"], "there is no bucket"),
+        (["build", f"{bucket}/typo.yaml", "--output", "x"], "no recipe gs://"),
+        (["build", typo, "--output", "x"], "there is no bucket gs://corpusbeam-typo"),
         (["build", "s3://bucket/recipe.yaml", "--output", "x"], "neither a local path"),
-        (["verify", "gs://corpusbeam-typo/x"], "has no _SUCCESS: nothing finished is here"),
+        (["verify", "gs://corpusbeam-typo/x"], "there is no bucket gs://corpusbeam-typo"),
         (["show", f"{bucket}/nothing"], "has no _SUCCESS: nothing finished is here"),
     ):
         capsys.readouterr()

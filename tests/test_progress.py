@@ -59,6 +59,45 @@ def test_time_left_follows_the_pace_of_late():
     assert read.seconds_left == pytest.approx(2 * PACE_SECONDS)
 
 
+@pytest.mark.parametrize("workers", [1, 2, 32])
+def test_time_left_is_not_far_off_when_workers_are_done_with_their_first_parts(workers):
+    progress = Progress(STEPS, 0.0)
+    progress.stage_started(["Read/Piece"], 0.0)
+    progress.stage_cut(50 * workers)
+    # Three seconds to begin with, then two for each part; one worker is as far as the next, about.
+    done = [(5 + 2 * part + 0.01 * k) for part in range(50) for k in range(workers)]
+    told = []
+    for now in done[:-1]:
+        progress.parts_done(1, {}, now)
+        left = progress.lines(now)[1].seconds_left
+        if left is not None:
+            told.append((now, left))
+    assert told[0][0] <= 12
+    for now, left in told:
+        assert left == pytest.approx(done[-1] - now, rel=0.3, abs=2.5)
+
+
+def test_parts_weigh_what_they_hold():
+    progress = progress_of()
+    progress.parts_done(7, {}, 1.0)
+    assert progress.lines(1.0)[1].share == pytest.approx(0.7)
+
+
+def test_pieces_weigh_the_input_that_they_hold():
+    progress = Progress(STEPS, 0.0)
+    progress.stage_started(["List/Pieces"], 0.0)
+    progress.stage_cut(20)
+    progress.parts_done(20, {counter_names.INPUT_BYTES: 1000}, 1.0)
+    progress.stage_done(1.0)
+    progress.stage_started(["Read/Piece"], 1.0)
+    progress.stage_cut(50)
+    shares = []
+    for size in (600, 300, 50, 50):
+        progress.parts_done(10, {counter_names.INPUT_BYTES: size}, 2.0)
+        shares.append(progress.lines(2.0)[1].share)
+    assert shares == pytest.approx([0.6, 0.9, 0.95, 1.0])
+
+
 def test_stages_of_a_step_add_up_and_those_of_no_step_belong_to_the_one_before():
     progress = progress_of()
     progress.parts_done(10, {}, 1.0)
@@ -152,6 +191,7 @@ def test_of_a_job_elsewhere_the_counters_are_told_step_by_step():
     found = [
         result("Tokenize/TokenizePiece/ParDo(_TokenizePiece)", counter_names.TOKENS, None, 7_000),
         result("Tokenize/TokenizePiece/ParDo(_TokenizePiece)", counter_names.DOCUMENTS, None, 9),
+        result("LandPieces/Land", counter_names.INPUT_BYTES, None, 6_000_000),
         result("Scan/ScanPiece/ParDo(_ScanPiece)", counter_names.DOCUMENTS, 1200, 1300),
         result("Scan/ScanPiece/ParDo(_ScanPiece)", counter_names.TEXT_BYTES, 5_000_000, 0),
     ]

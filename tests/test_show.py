@@ -72,9 +72,10 @@ def test_search_stops_at_the_first_so_many(capsys, built):
     assert out.count("digest") == 2
 
 
-def test_rejects_are_shown_with_reason_and_place(capsys, built):
+def test_rejects_are_shown_with_reason_and_place(capsys, built, monkeypatch):
+    monkeypatch.chdir(built.folder)
     out = shown(capsys, built.folder, "--rejects", "--reason", "too_few_words")
-    assert out.startswith("web: filtered, too few words, 1 of 1 row 120 of ")
+    assert out.startswith("web: filtered, too few words, 1 of 1 row 120 of ../")
     assert out.endswith(FEW["text"])
     assert (
         shown(capsys, built.folder, "--rejects", "--source", "web", "--reason", "filtered") == out

@@ -86,6 +86,15 @@ def test_names() -> None:
     assert not storage.is_remote("/local/x")
 
 
+def test_people_see_paths_from_where_they_are(tmp_path, monkeypatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert storage.nearby(str(tmp_path / "here" / "in" / "a")) == "in/a"
+    assert storage.nearby(str(tmp_path / "b")) == "../b"
+    for path in ("/a", "../in/a", "gs://bucket/a", "hf://datasets/a/b"):
+        assert storage.nearby(path) == path
+
+
 def test_paths_in_a_recipe_start_at_its_folder() -> None:
     assert storage.relative_to("gs://bucket/recipes", "in/*.gz") == "gs://bucket/recipes/in/*.gz"
     assert storage.relative_to("gs://bucket/recipes", "../in/a") == "gs://bucket/in/a"

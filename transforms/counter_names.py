@@ -6,3 +6,5 @@ TEXT_BYTES = "text_bytes"
 TOKENS = "tokens"
 # Documents whose work an earlier run has done.
 RESUMED = "documents_resumed"
+# `Piece.size` of the pieces that a step is done with.
+INPUT_BYTES = "input_bytes"

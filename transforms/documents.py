@@ -80,6 +80,7 @@ class Piece:
         pieces), so that messages can name the row.
       land: it is to be landed before it is read.
       origin: of a landed piece, the path of the piece that was landed.
+      size: bytes of text, about; known once the work is planned, and only progress goes by it.
     """
 
     number: int
@@ -91,6 +92,7 @@ class Piece:
     rows_before: int = 0
     land: bool = False
     origin: str = ""
+    size: int = 0
 
     def name(self) -> str:
         """The file or dataset shard that people know."""

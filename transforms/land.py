@@ -7,9 +7,10 @@ import apache_beam as beam
 import orjson
 
 from transforms import readers, storage
-from transforms.counters import count
+from transforms.counters import count, count_input
 from transforms.documents import Piece, RowBatch
 from transforms.readers.landed import land_rows
+from transforms.readers.planning import units_of
 from transforms.readers.rows import FileNote
 from transforms.sources import SourceSpec
 from transforms.work import WorkFolder, write_report
@@ -19,10 +20,13 @@ LARGE_COMPRESSED_BYTES = 64_000_000
 # A smaller one is landed too if it would keep one worker busy while the others wait.
 SMALL_COMPRESSED_BYTES = 4_000_000
 LARGE_SHARE = 1 / 8
+# Bytes of text, about, in a unit of what a piece of this kind covers (see `planning.units_of`), of
+# the benchmark's files; of others 1.
+_TEXT_BYTES = {"compressed_jsonl": 2.6, "parquet": 2.0, "synthetic": 1600.0}
 
 
 def plan_work(pieces: list[Piece], sizes: Mapping[str, int]) -> list[Piece]:
-    """Marks the pieces that are to be landed, and puts long tasks first.
+    """Marks the pieces that are to be landed, puts long tasks first, and tells how long they are.
 
     What should not be read twice is landed: a hub's shards; compressed files that are large, or
     large among all the input. A runner that deals elements out to its workers in turn gives each
@@ -43,8 +47,11 @@ def plan_work(pieces: list[Piece], sizes: Mapping[str, int]) -> list[Piece]:
         large_here = size > SMALL_COMPRESSED_BYTES and size > LARGE_SHARE * total
         return large or large_here, size
 
-    by_work = sorted(pieces, key=work, reverse=True)
-    return [replace(piece, land=work(piece)[0]) for piece in by_work]
+    sized = [
+        replace(piece, land=work(piece)[0], size=round(units * _TEXT_BYTES.get(piece.kind, 1)))
+        for piece, units in zip(pieces, units_of(pieces, sizes), strict=True)
+    ]
+    return sorted(sized, key=work, reverse=True)
 
 
 def write_pieces(path: str, pieces: list[Piece]) -> None:
@@ -73,18 +80,19 @@ class _Land(beam.DoFn):
     landed_bytes: int
 
     def process(self, piece: Piece) -> Iterator[Piece]:
-        if not piece.land:
-            yield piece
-            return
+        pieces = self._land(piece) if piece.land else [piece]
+        count_input(sum(ready.size for ready in pieces))
+        yield from pieces
+
+    def _land(self, piece: Piece) -> list[Piece]:
         report = self.work.landed_report(piece.number)
         done = self.work.done(report)
         if done is not None:
-            yield from (Piece(**landed) for landed in done)
-            return
+            return [Piece(**landed) for landed in done]
         rows = counted(readers.read(piece, self.sources[piece.source]))
         pieces = list(land_rows(rows, piece, self.work.root, self.landed_bytes))
         write_report(report, [asdict(landed) for landed in pieces])
-        yield from pieces
+        return pieces
 
 
 @dataclass

@@ -79,6 +79,12 @@ def expand(glob: str) -> list[tuple[str, int]]:
     )
 
 
+def check_bucket(path: str) -> None:
+    """Raises CloudError where there is no bucket for an object of this name."""
+    with _told(path, "list"):
+        next(_client(path).list_files(path), None)
+
+
 def open_read(path: str) -> BinaryIO:
     """The stored bytes of an object, seekable, whatever its Content-Encoding says."""
     return cast(BinaryIO, io.BufferedReader(_Reader(path), READ_BYTES))

@@ -15,7 +15,7 @@ from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, quality, readers, records, statistics, storage
 from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
-from transforms.counters import count, count_resumed
+from transforms.counters import count, count_input, count_resumed
 from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
 from transforms.kernels.measures import measure
@@ -205,6 +205,7 @@ class _ScanPiece(PackingDoFn):
         check_unicode(self.settings.unicode_version)
 
     def process(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+        count_input(piece.size)
         settings = self.settings
         scan = load_scan(piece, settings.work)
         if scan is None:

@@ -63,6 +63,11 @@ def relative_to(folder: str, path: str) -> str:
     return join(folder, path)
 
 
+def nearby(path: str) -> str:
+    """An absolute path as seen from the current folder, where that is shorter; for people."""
+    return min(path, os.path.relpath(path), key=len) if os.path.isabs(path) else path
+
+
 def parent(path: str) -> str:
     """The folder that holds the path; that of a bucket is itself."""
     if is_remote(path):
@@ -76,6 +81,16 @@ def exists(path: str) -> bool:
     if is_remote(path):
         return objects.exists(path)
     return os.path.exists(path)
+
+
+def check_bucket(path: str) -> None:
+    """Tells a missing bucket from a missing object; nothing happens for a local path.
+
+    Raises:
+      CloudError: there is no bucket for the path.
+    """
+    if is_remote(path):
+        objects.check_bucket(path)
 
 
 def size(path: str) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, readers, records, specimens, statistics, storage
-from transforms.counters import count, count_resumed
+from transforms.counters import count, count_input, count_resumed
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
@@ -231,10 +231,11 @@ class _TokenizePiece(beam.DoFn):
 
     def process(self, group: tuple[int, dict[str, Iterable]]) -> Iterator[tuple[int, bytes]]:
         number, joined = group
+        (piece,) = joined["pieces"]
+        count_input(piece.size)
         survivors = records.unpack(joined["survivors"], records.SURVIVOR)
         if not len(survivors):
             return
-        (piece,) = joined["pieces"]
         verdicts = records.unpack(joined["verdicts"], records.VERDICT)
         positions, clusters = kept_documents(survivors, verdicts)
         settings = self.settings

@@ -58,6 +58,9 @@ class _Running:
         # Work of its stages that have ended, and of the one that runs.
         self.done = 0.0
         self.stage = 0.0
+        # When work began, and how long its first part took.
+        self.began: float | None = None
+        self.first = 0.0
         self.pace: deque[tuple[float, float]] = deque()
 
     @property
@@ -65,16 +68,23 @@ class _Running:
         return min(1.0, self.done + self.stage)
 
     def note_pace(self, now: float) -> None:
+        if not self.pace and self.began is not None:
+            self.first = now - self.began
         self.pace.append((now, self.share))
-        while len(self.pace) > 2 and self.pace[1][0] <= now - PACE_SECONDS:
+        while len(self.pace) > 2 and self.pace[1][0] <= now - max(PACE_SECONDS, self.first):
             self.pace.popleft()
 
     def seconds_left(self, now: float) -> float | None:
+        """None as long as it is a guess.
+
+        When the first part is done other workers are in the midst of theirs, and the start has cost
+        something: the pace is that from there on, over at least as long as that part took.
+        """
         if not self.pace:
             return None
-        began, before = self.pace[0]
-        gained, took = self.share - before, self.pace[-1][0] - began
-        if gained < _LEAST_SHARE or took < _LEAST_SECONDS:
+        noted, before = self.pace[0]
+        gained, took = self.share - before, self.pace[-1][0] - noted
+        if gained < _LEAST_SHARE or took < max(_LEAST_SECONDS, self.first):
             return None
         # Since the last part was done some of the rest has been worked on.
         since = now - self.pace[-1][0]
@@ -91,7 +101,7 @@ class Progress:
         self._now_at = 0
         self._reached = 0
         self._share_of_stage = 0.0
-        self._parts = self._parts_done = 0
+        self._size = self._size_done = 0
         self._ended: float | None = None
         self._sees_parts = False
         self._lock = threading.Lock()
@@ -100,7 +110,7 @@ class Progress:
         """A fused stage begins; see `local_runner.Observer`."""
         with self._lock:
             self._pass(now)
-            self._parts = self._parts_done = 0
+            self._size = self._size_done = 0
             self._share_of_stage = 0.0
             found = place_of(transforms, self._steps)
             if found is None:
@@ -109,24 +119,24 @@ class Progress:
             self._now_at = place
             self._reached = max(self._reached, place)
             running = self._running[place]
-            if not running.pace:
-                running.note_pace(now)
+            if running.began is None:
+                running.began = now
 
-    def stage_cut(self, parts: int) -> None:
-        """The stage has so many parts, which will be reported."""
+    def stage_cut(self, size: int) -> None:
+        """The stage has parts of so many bytes, which will be reported."""
         with self._lock:
             self._sees_parts = True
-            self._parts += parts
+            self._size += size
 
-    def parts_done(self, parts: int, counts: Mapping[str, int], now: float) -> None:
-        """Some parts of the stage are done, in which transforms counted these amounts."""
+    def parts_done(self, size: int, counts: Mapping[str, int], now: float) -> None:
+        """Parts of so many bytes are done, in which transforms counted these amounts."""
         with self._lock:
             self._pass(now)
             running = self._running[self._now_at]
             running.counts.update(counts)
-            if self._share_of_stage and self._parts:
-                self._parts_done += parts
-                running.stage = self._share_of_stage * min(1.0, self._parts_done / self._parts)
+            if self._share_of_stage and self._size:
+                self._size_done += size
+                running.stage = self._share_of_stage * min(1.0, self._done_of_stage())
                 running.note_pace(now)
 
     def stage_done(self, now: float) -> None:
@@ -155,6 +165,16 @@ class Progress:
         with self._lock:
             self._pass(now)
             return [self._line(place, now) for place in range(len(self._steps))]
+
+    def _done_of_stage(self) -> float:
+        """Which share of the stage's work is done.
+
+        A stage that reads pieces tells how much input it has read, and the step that pieces come
+        from has told how much there is; as elements, large pieces and small ones look the same.
+        """
+        counted = [running.counts[counter_names.INPUT_BYTES] for running in self._running]
+        there_is, read = max(counted[: self._now_at], default=0), counted[self._now_at]
+        return read / there_is if there_is and read else self._size_done / self._size
 
     def _pass(self, now: float) -> None:
         """Gives the time that has passed to the step that ran."""

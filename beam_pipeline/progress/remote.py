@@ -31,7 +31,7 @@ def counts(result: PipelineResult, steps: Sequence[Step]) -> list[str]:
     return [
         f"{step.title}: {', '.join(_amounts(counted))}"
         for step, counted in zip(steps, found, strict=True)
-        if any(counted.values())
+        if counted[counter_names.DOCUMENTS] or counted[counter_names.RESUMED]
     ]
 
 

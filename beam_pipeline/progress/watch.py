@@ -58,13 +58,13 @@ class Watch:
         if self._say is not None:
             self._stage = (_name(transforms), now)
 
-    def stage_cut(self, parts: int) -> None:
+    def stage_cut(self, size: int) -> None:
         """See `local_runner.Observer`."""
-        self._progress.stage_cut(parts)
+        self._progress.stage_cut(size)
 
-    def parts_done(self, parts: int, counts: Mapping[str, int]) -> None:
+    def parts_done(self, size: int, counts: Mapping[str, int]) -> None:
         """See `local_runner.Observer`."""
-        self._progress.parts_done(parts, counts, time.monotonic())
+        self._progress.parts_done(size, counts, time.monotonic())
 
     def stage_done(self) -> None:
         """See `local_runner.Observer`."""

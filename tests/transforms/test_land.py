@@ -57,6 +57,7 @@ def test_a_large_compressed_file_becomes_pieces_with_the_same_rows(spec, tmp_pat
     assert {piece.kind for piece in pieces} == {"landed"}
     assert [piece.number for piece in pieces] == [piece_number(3, k) for k in range(len(pieces))]
     assert {piece.name() for piece in pieces} == {str(path)}
+    assert sum(piece.size for piece in pieces) == sum(len(text.encode()) for text in texts)
     assert texts_in(pieces, spec) == texts
 
 

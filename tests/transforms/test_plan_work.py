@@ -29,3 +29,18 @@ def test_hub_shards_are_landed_and_what_can_be_read_in_ranges_never_is():
     ]
     found = plan_work(pieces, {"plain": 10**9, "rows": 10**9})
     assert [(piece.number, piece.land) for piece in found] == [(2, True), (0, False), (1, False)]
+
+
+def test_pieces_are_told_how_much_text_they_hold():
+    pieces = [
+        Piece(0, 0, "jsonl", "plain", 0, 300),
+        Piece(1, 0, "jsonl", "plain", 300, 1000),
+        Piece(2, 0, "compressed_jsonl", "packed"),
+        Piece(3, 0, "parquet", "rows", 0, 1),
+        Piece(4, 0, "parquet", "rows", 1, 4),
+    ]
+    planned = plan_work(pieces, {"plain": 1000, "packed": 1000, "rows": 1000})
+    sizes = [piece.size for piece in sorted(planned, key=lambda piece: piece.number)]
+    assert sizes[:2] == [300, 700]
+    assert sizes[2] > 1000
+    assert sizes[4] == 3 * sizes[3]

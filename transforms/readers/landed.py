@@ -110,6 +110,7 @@ class _Writer:
             path,
             rows_before=self._rows_before,
             origin=piece.name(),
+            size=self.held,
         )
         self._rows_before += self._rows
         self._batches, self._rows, self.held = [], 0, 0

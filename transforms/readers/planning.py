@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
@@ -82,6 +82,25 @@ def list_files(spec: SourceSpec) -> Listing | None:
 def piece_bytes_for(total: int) -> int:
     """How much input makes a piece of `total` bytes of it: more of it makes larger ones."""
     return min(max(PIECE_BYTES, total // PIECES), MAX_PIECE_BYTES)
+
+
+def units_of(pieces: Sequence[Piece], sizes: Mapping[str, int]) -> list[float]:
+    """How much of the input each piece is: documents, or its share of the bytes of its file.
+
+    Args:
+      sizes: bytes of all files, by path.
+    """
+    groups: dict[str, int] = {}
+    for piece in pieces:
+        groups[piece.path] = max(groups.get(piece.path, 0), piece.stop)
+    return [
+        float(sizes[piece.path])
+        if piece.kind == "compressed_jsonl"
+        else (piece.stop - piece.start) * sizes.get(piece.path, 1) / groups[piece.path]
+        if piece.kind == "parquet"
+        else float(piece.stop - piece.start)
+        for piece in pieces
+    ]
 
 
 def offline(spec: SourceSpec) -> SourceSpec:
@@ -207,6 +226,7 @@ def _matched(spec: SourceSpec, files: FilesInput) -> list[tuple[str, int]]:
     for glob in files.globs:
         found = storage.expand(glob)
         if not found:
+            storage.check_bucket(glob)
             is_folder = not storage.is_remote(glob) and os.path.isdir(glob)
             hint = f"is a folder: give {glob}/*" if is_folder else "matches no file: check the path"
             raise SourceError(f"source {spec.name!r}: {glob} {hint}")

@@ -16,7 +16,7 @@ from transforms.documents import Piece, RowBatch
 from transforms.errors import DamagedFileError
 from transforms.readers import compressed, jsonl, parquet
 from transforms.readers.lines import OverlongLine, split_lines
-from transforms.readers.planning import Plan
+from transforms.readers.planning import Plan, units_of
 from transforms.sources import HubInput, SourceSpec, SyntheticInput
 
 PARTS = 16
@@ -70,7 +70,7 @@ def sample(planned: Plan, seed: int) -> Sample:
     if isinstance(spec.input, HubInput):
         chosen = generator.permutation(len(planned.pieces))[:HUB_SHARDS]
         return Sample([_head(planned.pieces[k], spec) for k in sorted(chosen)], None)
-    sizes = _units(planned)
+    sizes = units_of(planned.pieces, dict(planned.inputs))
     total = float(sum(sizes))
     drawn = _draw(sizes, generator.random())
     parts: list[Part] = []
@@ -89,22 +89,6 @@ def sample(planned: Plan, seed: int) -> Sample:
         else:
             parts += _slices(piece, spec, offsets)
     return Sample(parts, total)
-
-
-def _units(planned: Plan) -> list[float]:
-    """Units of each piece: documents, or its share of the bytes of its file."""
-    sizes = dict(planned.inputs)
-    groups: dict[str, int] = {}
-    for piece in planned.pieces:
-        groups[piece.path] = max(groups.get(piece.path, 0), piece.stop)
-    return [
-        float(sizes[piece.path])
-        if piece.kind == "compressed_jsonl"
-        else (piece.stop - piece.start) * sizes.get(piece.path, 1) / groups[piece.path]
-        if piece.kind == "parquet"
-        else float(piece.stop - piece.start)
-        for piece in planned.pieces
-    ]
 
 
 def _draw(sizes: list[float], start: float) -> dict[int, list[float]]:

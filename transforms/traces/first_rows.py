@@ -7,6 +7,7 @@ import apache_beam as beam
 import numpy as np
 
 from transforms import readers
+from transforms.counters import count_input
 from transforms.documents import Piece, RowBatch
 from transforms.land import counted, read_pieces
 from transforms.readers.landed import land_rows
@@ -68,7 +69,9 @@ class _LandFirst(beam.DoFn):
         if landed is None:
             landed = [asdict(p) for p in land_first(read_pieces(plan), self.settings, self.limit)]
             write_report(work.landed_first(), landed)
-        yield from (Piece(**piece) for piece in landed)
+        pieces = [Piece(**piece) for piece in landed]
+        count_input(sum(piece.size for piece in pieces))
+        yield from pieces
 
 
 @dataclass

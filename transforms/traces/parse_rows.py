@@ -12,7 +12,7 @@ from apache_beam.typehints.decorators import no_annotations
 from transforms import keys, ledger, readers, storage
 from transforms import records as packing
 from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
-from transforms.counters import count, count_resumed
+from transforms.counters import count, count_input, count_resumed
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.sources import SourceSpec
 from transforms.traces.example import Example, Malformed
@@ -128,6 +128,7 @@ class _ParsePiece(beam.DoFn):
         check_unicode(self.settings.unicode_version)
 
     def process(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+        count_input(piece.size)
         work = self.settings.work
         report = work.done(work.parsed_report(piece.number))
         if report is None:
