@@ -9,6 +9,7 @@ twice, as it reads its input twice, counts twice. Printed as JSON.
 import argparse
 import collections
 import hashlib
+import itertools
 import json
 import os
 import statistics
@@ -140,10 +141,12 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
         bos, eos, pad = prepared.bos_id, prepared.eos_id, prepared.pad_id
         return pack(*shard, recipe.seq_len, bos, eos, pad)[0]
 
+    numbers = itertools.count()
+
     def write(windows: np.ndarray) -> None:
         data = memoryview(windows).cast("B")
         hashlib.sha256(data).hexdigest()
-        storage.write_whole(f"{folder}/shard.tokens.bin", [data])
+        storage.write_whole(f"{folder}/shard_{next(numbers):05d}.tokens.bin", [data])
 
     megabytes = _megabytes(passed)
     shards = list(_shards(load_and_encode(), recipe.tokens_per_shard))

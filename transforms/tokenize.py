@@ -118,6 +118,7 @@ def tokenize_piece(
       SourceError: the input changed since it was scanned.
     """
     expected = scanned[positions]
+    rows = np.ascontiguousarray(expected["row"])
     name = settings.sources[piece.source].name
     ids: list[np.ndarray] = [np.empty(0, settings.tokenizer.dtype)]
     lengths: list[np.ndarray] = [np.empty(0, np.int64)]
@@ -130,10 +131,10 @@ def tokenize_piece(
             continue
         for k, excerpt in specimens.excerpts(batch, scanned["row"][shown]):
             excerpts[int(shown[k])] = excerpt
-        wanted = np.flatnonzero(np.isin(batch.rows, expected["row"], assume_unique=True))
-        count = len(wanted)
+        count = int(np.searchsorted(rows[done:], batch.rows[-1], "right"))
         if not count:
             continue
+        wanted = np.searchsorted(batch.rows, rows[done : done + count])
         texts = batch.texts.take(wanted)
         _check_unchanged(piece, texts, expected[done : done + count])
         done += count

@@ -1,7 +1,13 @@
 """Copies ranges of an array, in a given order, into one new array."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
+from numba.core.cgutils import get_item_pointer, raw_memcpy
+from numba.extending import intrinsic
 
 from transforms.kernels.readonly import readonly
 
@@ -10,7 +16,7 @@ def gather(flat: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndar
     """Concatenates `flat[starts[i]:starts[i] + lengths[i]]` for all i.
 
     Args:
-      flat: uint16 or uint32 [n].
+      flat: uint8, uint16 or uint32 [n].
       starts, lengths: integers [k].
 
     Returns:
@@ -23,6 +29,25 @@ def gather(flat: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndar
     return out
 
 
+@intrinsic
+def _copy(
+    typing_context: Any, flat: Any, start: Any, out: Any, place: Any, length: Any
+) -> tuple[Any, Callable]:
+    """`out[place:place + length] = flat[start:start + length]`; a loop takes 20 times as long."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        def pointer(array: int, index: int) -> ir.Value:
+            kind = signature.args[array]
+            view = context.make_array(kind)(context, builder, arguments[array])
+            return get_item_pointer(context, builder, kind, view, [arguments[index]])
+
+        size = flat.dtype.bitwidth // 8
+        raw_memcpy(builder, pointer(2, 3), pointer(0, 1), arguments[4], size)
+        return context.get_dummy_value()
+
+    return types.void(flat, start, out, place, length), generate
+
+
 @njit(
     [
         types.void(
@@ -32,7 +57,7 @@ def gather(flat: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndar
             readonly(types.int64),
             dtype[::1],
         )
-        for dtype in (types.uint16, types.uint32)
+        for dtype in (types.uint8, types.uint16, types.uint32)
     ],
     cache=True,
     nogil=True,
@@ -43,10 +68,8 @@ def scatter(
     """Copies `flat[starts[i]:starts[i] + lengths[i]]` to `out[places[i]:]`, for all i.
 
     Args:
-      flat, out: both uint16 or both uint32.
+      flat, out: both uint8, uint16 or uint32.
       starts, lengths, places: int64 [k].
     """
     for i in range(len(starts)):
-        start, place = starts[i], places[i]
-        for j in range(lengths[i]):
-            out[place + j] = flat[start + j]
+        _copy(flat, starts[i], out, places[i], lengths[i])
