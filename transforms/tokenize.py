@@ -229,7 +229,9 @@ class Tokenized(NamedTuple):
 class _TokenizePiece(beam.DoFn):
     settings: TokenizeSettings
 
-    def process(self, group: tuple[int, dict[str, Iterable]]) -> Iterator[tuple[int, bytes]]:
+    def process(
+        self, group: tuple[int, dict[str, Iterable]]
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput]:
         number, joined = group
         (piece,) = joined["pieces"]
         count_input(piece.size)
@@ -246,7 +248,7 @@ class _TokenizePiece(beam.DoFn):
             write_duplicates(settings.output, piece, spec, scanned, verdicts)
         if settings.weights[piece.source] == 0:
             size = int(scanned["size"][positions].sum(dtype=np.int64))
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", ledger.entry(name, ledger.OVER_BUDGET, len(positions), size)
             )
             return
@@ -261,10 +263,10 @@ class _TokenizePiece(beam.DoFn):
         else:
             count_resumed(len(positions))
         for outcome, amount in report["outcomes"].items():
-            yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, *amount))
+            yield ledger.EntryOutput("entries", ledger.entry(name, outcome, *amount))
         documents = np.asarray(storage.load_array(settings.work.documents(number)))
         for told, counts in _statistics(documents).items():
-            yield beam.pvalue.TaggedOutput("entries", statistics.entry(name, told, counts))
+            yield ledger.EntryOutput("entries", statistics.entry(name, told, counts))
         splits = (np.arange(len(documents)) >= report["train"]).astype(np.int64)
         yield from records.split(documents, group_key(splits, piece.source))
 
@@ -288,8 +290,6 @@ class Tokenize(beam.PTransform):
             inputs
             | "JoinPieces" >> beam.CoGroupByKey()
             | "TokenizePiece"
-            >> beam.ParDo(_TokenizePiece(self.settings))
-            .with_output_types(tuple[int, bytes], entries=ledger.Entry)
-            .with_outputs("entries", main="documents")
+            >> beam.ParDo(_TokenizePiece(self.settings)).with_outputs("entries", main="documents")
         )
         return Tokenized(outputs["documents"], outputs["entries"])

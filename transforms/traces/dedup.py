@@ -52,14 +52,14 @@ class _DedupPartition(beam.DoFn):
     seed: int
     source: str
 
-    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes]:
+    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes | ledger.EntryOutput]:
         found = records.unpack(group[1], PARSED)
         count(len(found))
         unique = unique_examples(found, self.seed, self.source)
         if len(unique) < len(found):
             sizes = [int(part["size"].sum(dtype=np.int64)) for part in (found, unique)]
             amount = len(found) - len(unique), sizes[0] - sizes[1]
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", ledger.entry(self.source, ledger.DUPLICATE, *amount)
             )
         yield unique.tobytes()
@@ -83,8 +83,8 @@ class DedupProblems(beam.PTransform):
             problems
             | "GroupProblems" >> beam.GroupByKey()
             | "DedupPartition"
-            >> beam.ParDo(_DedupPartition(self.seed, self.source))
-            .with_output_types(bytes, entries=ledger.Entry)
-            .with_outputs("entries", main="unique")
+            >> beam.ParDo(_DedupPartition(self.seed, self.source)).with_outputs(
+                "entries", main="unique"
+            )
         )
         return Deduplicated(outputs["unique"], outputs["entries"])
