@@ -25,7 +25,7 @@ from transforms.sources import SourceSpec
 from transforms.tokenize import SPLITS, TokenizeSettings
 from transforms.tokenizers.ahead import prepared
 from transforms.tokenizers.settle import settle
-from transforms.tokenizers.spec import PreparedTokenizer
+from transforms.tokenizers.spec import BackendChoice, PreparedTokenizer
 from transforms.work import WorkFolder
 from transforms.write import WriteSettings
 
@@ -79,7 +79,7 @@ def launch(
     offline: bool = False,
     resume: bool = False,
     piece_bytes: int | None = None,
-    backend: str = "auto",
+    backend: BackendChoice = "auto",
     elsewhere: bool = False,
 ) -> Launch:
     """Checks a recipe and its inputs, and writes what the workers read.
@@ -91,7 +91,7 @@ def launch(
       offline: replace hub sources by generated documents.
       resume: go on with the work that a killed run left; its pieces stay as they are.
       piece_bytes: how much input makes a piece; as much as its size asks for if not given.
-      backend: "auto", "fastokens" or "tokenizers".
+      backend: who encodes.
       elsewhere: workers see no file of this machine.
 
     Raises:

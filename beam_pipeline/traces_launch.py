@@ -17,7 +17,7 @@ from beam_pipeline.launch import (
     write_plan,
 )
 from beam_pipeline.manifest import TOKENIZER, versions
-from beam_pipeline.specs import input_of
+from beam_pipeline.specs import input_of, tokenizer_origin
 from beam_pipeline.started import check_output, check_work, started, started_work, take
 from beam_pipeline.traces_manifest import TracesFacts
 from beam_pipeline.traces_recipe import TracesRecipe
@@ -28,7 +28,7 @@ from transforms.readers.planning import Plan
 from transforms.sources import HubInput, SourceSpec
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.settle import settle
-from transforms.tokenizers.spec import TokenizerSpec
+from transforms.tokenizers.spec import BackendChoice, TokenizerSpec
 from transforms.traces.encode_examples import EncodeSettings
 from transforms.traces.example import Example
 from transforms.traces.parse_rows import ParseSettings
@@ -72,7 +72,7 @@ def launch_traces(
     offline: bool = False,
     resume: bool = False,
     piece_bytes: int | None = None,
-    backend: str = "auto",
+    backend: BackendChoice = "auto",
     elsewhere: bool = False,
 ) -> TracesLaunch:
     """Checks a recipe and its input, and writes what the workers read.
@@ -160,18 +160,13 @@ def source_spec(recipe: TracesRecipe, parser: ParserSpec, recipe_path: str) -> S
     )
 
 
-def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: str) -> TokenizerSpec:
+def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: BackendChoice) -> TokenizerSpec:
     """A recipe's tokenizer with all its special tokens; one to be trained has no location yet."""
     asked = recipe.tokenizer
     names = special_names(recipe.geometry().sizes, asked.names)
     bos, eos, pad = names.pop("bos"), names.pop("eos"), names.pop("pad")
-    kind = "file" if asked.huggingface is None else "huggingface"
-    location = asked.huggingface or ""
-    if asked.file is not None:
-        location = recipes.beside(recipe_path, asked.file)
     return TokenizerSpec(
-        kind,
-        location,
+        *tokenizer_origin(asked.file, asked.huggingface, recipe_path),
         bos,
         eos,
         pad,

@@ -141,7 +141,7 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
         return pack(*shard, recipe.seq_len, bos, eos, pad)[0]
 
     def write(windows: np.ndarray) -> None:
-        data = memoryview(windows).cast("B")
+        data = windows.data.cast("B")
         hashlib.sha256(data).hexdigest()
         storage.write_whole(f"{folder}/shard.tokens.bin", [data])
 

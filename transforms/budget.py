@@ -190,11 +190,9 @@ def choose(
         shuffle = keys.order_keys(
             "shuffle", settings.seed, settings.sources[source], digests, epoch
         )
-        part = np.empty(len(some), records.CHOSEN)
+        part = records.widened(some, records.CHOSEN)
         part["shuffle_hi"], part["shuffle_lo"] = shuffle.T
         part["source"] = source
-        for field in records.DOCUMENT.names:
-            part[field] = some[field]
         chosen.append(part)
         used |= which
     return np.concatenate(chosen), used

@@ -7,7 +7,7 @@ that order, reads one range of each file.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apache_beam as beam
 import numpy as np
@@ -68,8 +68,11 @@ class PieceTokens(NamedTuple):
     excerpts: dict[int, str]
 
 
-def group_key(split: int, source: int) -> int:
-    """The shuffle key of a source's documents in a split."""
+_Split = TypeVar("_Split", int, np.ndarray)
+
+
+def group_key(split: _Split, source: int) -> _Split:
+    """The shuffle key of a source's documents in a split, or in each of some, int64 [n]."""
     return source * len(SPLITS) + split
 
 
@@ -192,7 +195,7 @@ def _changed(piece: Piece) -> str:
 
 def _save(number: int, tokens: PieceTokens, work: WorkFolder) -> dict[str, Any]:
     """Writes the token file of a piece, what is known of its documents, and its report."""
-    storage.write_whole(work.tokens(number), memoryview(tokens.ids).cast("B"))
+    storage.write_whole(work.tokens(number), tokens.ids.data.cast("B"))
     storage.save_array(work.documents(number), tokens.documents)
     if tokens.names:
         save_names(work.names(number), tokens.names)

@@ -27,9 +27,7 @@ def unique_examples(found: np.ndarray, seed: int, source: str) -> np.ndarray:
     problem = [found[name] for name in reversed(PROBLEM_ORDER)]
     ordered = found[np.lexsort([found["ref"], keep[:, 1], keep[:, 0], *problem])]
     first = ordered[records.run_starts(ordered, *PROBLEM_ORDER)]
-    unique = np.empty(len(first), UNIQUE)
-    for name in PARSED.names:
-        unique[name] = first[name]
+    unique = records.widened(first, UNIQUE)
     picks = keys.order_keys("pick", seed, source, text_digests(first))
     unique["pick_hi"], unique["pick_lo"] = picks.T
     return unique

@@ -183,8 +183,8 @@ class _EncodePiece(beam.DoFn):
             found = packing.unpack(packed, UNIQUE)
             found = found[np.argsort(found["ref"])]
             encoded = encode_piece(found, settings, load_encoder(tokenizer))
-            storage.write_whole(work.tokens(number), memoryview(encoded.ids).cast("B"))
-            storage.write_whole(work.lengths(number), memoryview(encoded.lengths).cast("B"))
+            storage.write_whole(work.tokens(number), encoded.ids.data.cast("B"))
+            storage.write_whole(work.lengths(number), encoded.lengths.data.cast("B"))
             storage.save_array(work.documents(number), encoded.examples)
             write_report(work.tokens_report(number), {"examples": len(encoded.examples)})
             size = int(found["size"].sum(dtype=np.int64))
