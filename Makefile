@@ -29,9 +29,12 @@ demo-traces: $(VENV)/.installed
 	$(BIN)/corpusbeam traces demo-traces --output out/demo-traces
 	$(BIN)/corpusbeam verify out/demo-traces
 
-test: $(VENV)/.tested
+lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
 	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 clean:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from beam_pipeline import recipe as recipes
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
 from beam_pipeline.recipe import Recipe, Source
 from beam_pipeline.specs import source_spec, tokenizer_spec
@@ -71,51 +72,32 @@ class Launch:
         return tuple(spec.name for spec in self.scan.sources)
 
 
-def launch(
-    recipe_path: str,
-    output: str,
-    *,
-    work_dir: str | None = None,
-    offline: bool = False,
-    resume: bool = False,
-    piece_bytes: int | None = None,
-    backend: str = "auto",
-    elsewhere: bool = False,
-) -> Launch:
+def launch(asked: JobArguments) -> Launch:
     """Checks a recipe and its inputs, and writes what the workers read.
-
-    Args:
-      recipe_path: a recipe's file or the name of a shipped one.
-      output: folder for the corpus.
-      work_dir: where this run makes a folder for its work files; default: below the output.
-      offline: replace hub sources by generated documents.
-      resume: go on with the work that a killed run left; its pieces stay as they are.
-      piece_bytes: how much input makes a piece; as much as its size asks for if not given.
-      backend: "auto", "fastokens" or "tokenizers".
-      elsewhere: workers see no file of this machine.
 
     Raises:
       CorpusError: what is wrong, in one line; no shard has been touched.
     """
-    recipe_path = recipes.find(recipe_path)
+    output, resume = asked.output, asked.resume
+    recipe_path = recipes.find(asked.recipe)
     recipe = recipes.load(recipe_path, Recipe)
     rules = tuple(_rules(source) for source in recipe.sources)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
-    if offline:
+    if asked.offline:
         specs = [planning.offline(spec) for spec in specs]
-    if elsewhere:
+    if asked.elsewhere:
         planning.refuse_local(specs)
     tokenizer, tokenizer_json = prepared(tokenizer_spec(recipe, recipe_path))
-    plans = plan_sources(specs, piece_bytes)
+    plans = plan_sources(specs, asked.piece_bytes)
     specs = [planned.spec for planned in plans]
-    work = WorkFolder(work_root(output, work_dir), resume)
-    this_corpus = started(recipe, plans, tokenizer, offline)
+    work = WorkFolder(work_root(output, asked.work_dir), resume)
+    this_corpus = started(recipe, plans, tokenizer, asked.offline)
     this_work = started_work(this_corpus, plans)
     check_output(output, this_corpus, resume)
     check_work(work, this_work)
     sample = [text for planned in plans for text in sample_of(first_texts(planned))]
     path = storage.join(output, TOKENIZER)
-    tokenizer, reason = settle(tokenizer, tokenizer_json, path, sample, backend)
+    tokenizer, reason = settle(tokenizer, tokenizer_json, path, sample, asked.backend)
     take(output, work, this_corpus, this_work, (*SPLITS, rejects.FOLDER, duplicates.FOLDER))
     write_plan(work, plans)
     return _settings(
@@ -126,7 +108,7 @@ def launch(
         plans,
         work,
         output,
-        offline,
+        asked.offline,
         _remarks(recipe, plans, reason),
     )
 

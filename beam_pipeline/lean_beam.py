@@ -60,7 +60,8 @@ def _dofn_specs(dofn: beam.DoFn) -> _DoFnSpecs:
     wrapped into a DoFn may bring parameters of its own.
     """
     if not isinstance(dofn, core.CallableWrapperDoFn):
-        return _class_specs(type(dofn))
+        # mypy takes the hash of a DoFn for that of its class.
+        return _class_specs(type(dofn))  # type: ignore[arg-type]
     # State and timers are declared by defaults.
     return _read_dofn_specs(dofn) if getattr(dofn._fn, "__defaults__", True) else (set(), set())
 

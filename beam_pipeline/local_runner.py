@@ -173,12 +173,17 @@ class PulledBundles(fn_runner.BundleManager):
             for name, encoded in parts:
                 part[name] += encoded
             manager = fn_runner.BundleManager(
-                _OneWorker(context, worker),
+                _OneWorker(context, worker),  # type: ignore[arg-type]  # seems to be one
                 self._progress_frequency,
                 cache_token_generator=self._cache_token_generator,
             )
+            # Beam calls for buffers, of which it does no more than iterate over them.
             result, _ = manager.process_bundle(
-                part, expected_outputs, fired_timers, expected_output_timers, dry_run
+                part,  # type: ignore[arg-type]
+                expected_outputs,
+                fired_timers,
+                expected_output_timers,
+                dry_run,
             )
             results.append(result)
             if observer is not None:

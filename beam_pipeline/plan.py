@@ -9,6 +9,7 @@ import orjson
 from rich.console import Console
 
 from beam_pipeline.estimate import JobShape, estimate
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import Launch, launch
 from beam_pipeline.print_plan import print_plan
 from beam_pipeline.sample_job import run_sample
@@ -32,7 +33,8 @@ def plan(recipe_path: str, *, offline: bool, as_json: bool) -> int:
     # All that launch writes, and the sample, is gone afterwards.
     with tempfile.TemporaryDirectory(prefix="corpusbeam-plan-") as scratch:
         output = os.path.join(scratch, "corpus")
-        launched = launch(recipe_path, output, offline=offline, piece_bytes=PIECE_BYTES)
+        asked = JobArguments(recipe_path, output, offline=offline, piece_bytes=PIECE_BYTES)
+        launched = launch(asked)
         found = estimate(run_sample(launched), shape_of(launched))
     if as_json:
         print(orjson.dumps(asdict(found), option=orjson.OPT_INDENT_2).decode())

@@ -27,7 +27,8 @@ def importing(*, cloud: bool = True) -> Iterator[None]:
     """
     wanted = _UNNEEDED if cloud else _UNNEEDED + _CLOUD
     absent = [name for name in wanted if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(absent))
+    # None says that there is no such module, which the type of sys.modules leaves out.
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     gc.disable()
     try:
         yield

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
@@ -24,6 +24,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from rich.console import Console
 
 from beam_pipeline import dataflow, failures, interrupts
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.lean_beam import lean
 from beam_pipeline.local_runner import LocalRunner
 from beam_pipeline.manifest import versions
@@ -39,25 +40,36 @@ LOCAL_RUNNER = "beam_pipeline.local_runner.LocalRunner"
 _View = TypeVar("_View", bound=PipelineOptions)
 
 
+class Launched(Protocol):
+    """A job that is ready to be built into a graph."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Lines to tell the user at launch."""
+
+
+_Launched = TypeVar("_Launched", bound=Launched)
+
+
 @dataclass(frozen=True)
-class Job:
+class Job(Generic[_Launched]):
     """What tells one job from another.
 
     Attributes:
-      launch: settles and checks everything, from parsed options.
+      launch: settles and checks everything.
       build: adds what was launched to a pipeline.
       print_summary: tells of a finished output folder.
       steps: what people are shown of its progress.
     """
 
-    launch: Callable[..., Any]
-    build: Callable[[beam.Pipeline, Any], beam.PCollection[str]]
+    launch: Callable[[JobArguments], _Launched]
+    build: Callable[[beam.Pipeline, _Launched], beam.PCollection[str]]
     print_summary: Callable[[str, Console], None]
     steps: Sequence[steps.Step]
 
 
 def build(
-    job: Job,
+    job: Job[_Launched],
     recipe: str,
     output: str,
     beam_options: Sequence[str],
@@ -139,25 +151,27 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     return known
 
 
-def launch_from(options: PipelineOptions, job: Job) -> Any:
+def launch_from(options: PipelineOptions, job: Job[_Launched]) -> _Launched:
     """Launches with parsed options; see the `launch` of each job."""
     ours = options.view_as(CorpusOptions)
     return job.launch(
-        ours.recipe,
-        ours.output,
-        work_dir=ours.work_dir,
-        offline=ours.offline,
-        resume=ours.resume,
-        piece_bytes=ours.piece_bytes,
-        backend=ours.tokenizer_backend,
-        elsewhere=dataflow.is_chosen(options),
+        JobArguments(
+            ours.recipe,
+            ours.output,
+            work_dir=ours.work_dir,
+            offline=ours.offline,
+            resume=ours.resume,
+            piece_bytes=ours.piece_bytes,
+            backend=ours.tokenizer_backend,
+            elsewhere=dataflow.is_chosen(options),
+        )
     )
 
 
 def run(
-    launched: Any,
+    launched: _Launched,
     options: PipelineOptions,
-    job: Job,
+    job: Job[_Launched],
     *,
     tell: Callable[[str], None] = lambda _: None,
     watch: Watch | None = None,

@@ -5,7 +5,7 @@ import os
 from beam_pipeline import recipe as recipes
 from beam_pipeline.recipe import Input, Recipe, Source
 from transforms.sources import FilesInput, HubInput, SourceSpec, SyntheticInput
-from transforms.tokenizers.spec import TokenizerSpec
+from transforms.tokenizers.spec import Kind, TokenizerSpec
 
 
 def source_spec(recipe: Recipe, source: Source, recipe_path: str) -> SourceSpec:
@@ -42,11 +42,23 @@ def tokenizer_spec(recipe: Recipe, recipe_path: str) -> TokenizerSpec:
     asked = recipe.tokenizer
     if asked == "bytes":
         return TokenizerSpec("bytes")
-    kind, location = (
-        ("file", recipes.beside(recipe_path, asked.file))
-        if asked.file is not None
-        else ("huggingface", asked.huggingface)
-    )
     return TokenizerSpec(
-        kind, location, asked.bos, asked.eos, asked.pad, asked.add_missing, asked.dtype
+        *tokenizer_origin(asked.file, asked.huggingface, recipe_path),
+        asked.bos,
+        asked.eos,
+        asked.pad,
+        asked.add_missing,
+        asked.dtype,
     )
+
+
+def tokenizer_origin(
+    file: str | None, huggingface: str | None, recipe_path: str
+) -> tuple[Kind, str]:
+    """Kind and location of the tokenizer that a recipe gives by one of its two keys.
+
+    With neither, a file that has no location yet.
+    """
+    if huggingface is not None:
+        return "huggingface", huggingface
+    return "file", "" if file is None else recipes.beside(recipe_path, file)

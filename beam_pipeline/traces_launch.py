@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from beam_pipeline import recipe as recipes
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import (
     first_texts,
     partitions_of,
@@ -17,7 +18,7 @@ from beam_pipeline.launch import (
     write_plan,
 )
 from beam_pipeline.manifest import TOKENIZER, versions
-from beam_pipeline.specs import input_of
+from beam_pipeline.specs import input_of, tokenizer_origin
 from beam_pipeline.started import check_output, check_work, started, started_work, take
 from beam_pipeline.traces_manifest import TracesFacts
 from beam_pipeline.traces_recipe import TracesRecipe
@@ -28,7 +29,7 @@ from transforms.readers.planning import Plan
 from transforms.sources import HubInput, SourceSpec
 from transforms.tokenizers.prepare import prepare
 from transforms.tokenizers.settle import settle
-from transforms.tokenizers.spec import TokenizerSpec
+from transforms.tokenizers.spec import BackendChoice, TokenizerSpec
 from transforms.traces.encode_examples import EncodeSettings
 from transforms.traces.example import Example
 from transforms.traces.parse_rows import ParseSettings
@@ -64,58 +65,43 @@ class TracesLaunch:
     remarks: tuple[str, ...]
 
 
-def launch_traces(
-    recipe_path: str,
-    output: str,
-    *,
-    work_dir: str | None = None,
-    offline: bool = False,
-    resume: bool = False,
-    piece_bytes: int | None = None,
-    backend: str = "auto",
-    elsewhere: bool = False,
-) -> TracesLaunch:
+def launch_traces(asked: JobArguments) -> TracesLaunch:
     """Checks a recipe and its input, and writes what the workers read.
-
-    Args:
-      recipe_path: a recipe's file or the name of a shipped one.
-      output: folder for the traces.
-      offline: a hub source is refused, as nothing could honestly stand in for it.
-      work_dir, resume, piece_bytes, backend, elsewhere: as `launch` of the corpus job takes them.
 
     Raises:
       CorpusError: what is wrong, in one line; no shard has been touched.
     """
-    recipe_path = recipes.find(recipe_path)
+    output, resume = asked.output, asked.resume
+    recipe_path = recipes.find(asked.recipe)
     recipe = recipes.load(recipe_path, TracesRecipe)
     parser = recipe.parser.spec()
     spec = source_spec(recipe, parser, recipe_path)
-    if offline and isinstance(spec.input, HubInput):
+    if asked.offline and isinstance(spec.input, HubInput):
         raise RecipeError(
             f"{recipe_path}: nothing stands in for a hub source of traces: build without "
             "--offline, or a recipe whose source is files, such as demo-traces"
         )
-    if elsewhere:
+    if asked.elsewhere:
         planning.refuse_local([spec])
-    wanted = tokenizer_spec(recipe, recipe_path, backend)
+    wanted = tokenizer_spec(recipe, recipe_path, asked.backend)
     prepared = None
     if recipe.tokenizer.train is None:
         prepared, tokenizer_json = prepare(wanted)
         special_of(prepared)
-    (plan,) = plan_sources([spec], piece_bytes)
+    (plan,) = plan_sources([spec], asked.piece_bytes)
     spec = plan.spec
-    work = WorkFolder(work_root(output, work_dir), resume)
+    work = WorkFolder(work_root(output, asked.work_dir), resume)
     encode = EncodeSettings(
         SOURCE, recipe.seed, recipe.val_fraction, recipe.layouts, recipe.geometry(), work
     )
-    this_run = started(recipe, [plan], prepared, offline)
+    this_run = started(recipe, [plan], prepared, asked.offline)
     this_work = started_work(this_run, [plan])
     check_output(output, this_run, resume)
     check_work(work, this_work)
     path, reason = storage.join(output, TOKENIZER), ""
     if prepared is not None:
         sample = list(sample_of(_example_texts(plan, parser)))
-        prepared, reason = settle(prepared, tokenizer_json, path, sample, backend)
+        prepared, reason = settle(prepared, tokenizer_json, path, sample, asked.backend)
     take(output, work, this_run, this_work, (*encode.folders(), rejects.FOLDER))
     write_plan(work, [plan])
     return TracesLaunch(
@@ -160,18 +146,13 @@ def source_spec(recipe: TracesRecipe, parser: ParserSpec, recipe_path: str) -> S
     )
 
 
-def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: str) -> TokenizerSpec:
+def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: BackendChoice) -> TokenizerSpec:
     """A recipe's tokenizer with all its special tokens; one to be trained has no location yet."""
     asked = recipe.tokenizer
     names = special_names(recipe.geometry().sizes, asked.names)
     bos, eos, pad = names.pop("bos"), names.pop("eos"), names.pop("pad")
-    kind = "file" if asked.huggingface is None else "huggingface"
-    location = asked.huggingface or ""
-    if asked.file is not None:
-        location = recipes.beside(recipe_path, asked.file)
     return TokenizerSpec(
-        kind,
-        location,
+        *tokenizer_origin(asked.file, asked.huggingface, recipe_path),
         bos,
         eos,
         pad,

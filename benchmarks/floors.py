@@ -144,7 +144,7 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
     numbers = itertools.count()
 
     def write(windows: np.ndarray) -> None:
-        data = memoryview(windows).cast("B")
+        data = windows.data.cast("B")
         hashlib.sha256(data).hexdigest()
         storage.write_whole(f"{folder}/shard_{next(numbers):05d}.tokens.bin", [data])
 

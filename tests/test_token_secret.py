@@ -15,6 +15,7 @@ import yaml
 
 from beam_pipeline import corpus
 from beam_pipeline.cli import main
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import launch
 from beam_pipeline.recipe import Recipe, parse
 from tests.fakes.secret_manager import secret_manager
@@ -108,7 +109,9 @@ def unpacked(graph: bytes) -> bytes:
 
 def test_the_graph_holds_the_name_and_not_the_token(hub, tmp_path) -> None:
     with secret_manager({SECRET: TOKEN.encode()}):
-        launched = launch(str(write_recipe(tmp_path)), str(tmp_path / "out"), piece_bytes=1000)
+        launched = launch(
+            JobArguments(str(write_recipe(tmp_path)), str(tmp_path / "out"), piece_bytes=1000)
+        )
     assert TOKEN in hub
     pipeline = beam.Pipeline("FnApiRunner")
     corpus.build(pipeline, launched)

@@ -3,11 +3,11 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-import apache_beam as beam
 import numpy as np
 import orjson
+from apache_beam.pvalue import TaggedOutput
 
 from transforms import ledger, statistics
 from transforms.documents import BadRow, Piece
@@ -18,6 +18,11 @@ SAMPLE_CHARACTERS = 2000
 
 Reject = tuple[tuple[str, str], tuple[bytes, bytes]]
 Note = tuple[str, str, str]
+
+_RejectOutput = TaggedOutput[Literal["rejects"], Reject]
+_NoteOutput = TaggedOutput[Literal["notes"], Note]
+AccountOutput = ledger.EntryOutput | _RejectOutput | _NoteOutput
+"""A part of an account beside the main output of a DoFn."""
 
 
 class PieceAccount(NamedTuple):
@@ -52,18 +57,18 @@ class PieceAccount(NamedTuple):
             "statistics": self.statistics,
         }
 
-    def tagged(self, source: str) -> Iterator[beam.pvalue.TaggedOutput]:
-        """The account as `entries` (`ledger.Entry`), `rejects` (`Reject`) and `notes` (`Note`)."""
+    def tagged(self, source: str) -> Iterator[AccountOutput]:
+        """The account, as a DoFn puts it out."""
         for outcome, (documents, size) in self.outcomes.items():
             entry = ledger.entry(source, outcome, documents, size)
-            yield beam.pvalue.TaggedOutput("entries", entry)
+            yield ledger.EntryOutput("entries", entry)
         for name, counts in self.statistics.items():
-            yield beam.pvalue.TaggedOutput("entries", statistics.entry(source, name, counts))
+            yield ledger.EntryOutput("entries", statistics.entry(source, name, counts))
         for outcome, sampled in self.rejects.items():
             for sample in sampled:
-                yield beam.pvalue.TaggedOutput("rejects", ((source, outcome), sample))
+                yield _RejectOutput("rejects", ((source, outcome), sample))
         for note in self.notes:
-            yield beam.pvalue.TaggedOutput("notes", note)
+            yield _NoteOutput("notes", note)
 
 
 def account_of(report: dict[str, Any]) -> PieceAccount:

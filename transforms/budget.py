@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import numpy as np
+from apache_beam.pvalue import TaggedOutput
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, records
@@ -189,11 +190,9 @@ def choose(
         shuffle = keys.order_keys(
             "shuffle", settings.seed, settings.sources[source], digests, epoch
         )
-        part = np.empty(len(some), records.CHOSEN)
+        part = records.widened(some, records.CHOSEN)
         part["shuffle_hi"], part["shuffle_lo"] = shuffle.T
         part["source"] = source
-        for field in records.DOCUMENT.names:
-            part[field] = some[field]
         chosen.append(part)
         used |= which
     return np.concatenate(chosen), used
@@ -285,13 +284,16 @@ class _Cut(beam.DoFn):
         yield key, Cut(share.epochs, *last_taken(picks, cost, share.rest - before), True)
 
 
+_SpentOutput = TaggedOutput[Literal["spent"], tuple[int, tuple[int, int]]]
+
+
 @dataclass
 class _Choose(beam.DoFn):
     settings: BudgetSettings
 
     def process(
         self, element: tuple[int, bytes], shares: Shares, cuts: dict[int, Cut]
-    ) -> Iterator[tuple[int, bytes]]:
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput | _SpentOutput]:
         key, packed = element
         split, place = split_and_source(key)
         share, _ = shares[key]
@@ -304,18 +306,18 @@ class _Choose(beam.DoFn):
         for outcome, which in ((SPLITS[split], used), (left, ~used)):
             if which.any():
                 size = int(documents["size"][which].sum(dtype=np.int64))
-                yield beam.pvalue.TaggedOutput(
+                yield ledger.EntryOutput(
                     "entries", ledger.entry(name, outcome, int(which.sum()), size)
                 )
         if repeats:
             once = int(documents["size"][used].sum(dtype=np.int64))
             size = int(chosen["size"].sum(dtype=np.int64)) - once
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", ledger.entry(name, ledger.TRAIN_REPEATS, repeats, size)
             )
         if len(chosen):
             tokens = int(costs(chosen, self.settings.seq_len).sum())
-            yield beam.pvalue.TaggedOutput("spent", (key, (len(chosen), tokens)))
+            yield _SpentOutput("spent", (key, (len(chosen), tokens)))
             yield split, chosen.tobytes()
 
 
@@ -365,8 +367,6 @@ class Budget(beam.PTransform):
         )
         outputs = documents | "Choose" >> beam.ParDo(
             _Choose(self.settings), one_share, beam.pvalue.AsDict(cuts)
-        ).with_output_types(
-            tuple[int, bytes], entries=ledger.Entry, spent=tuple[int, tuple[int, int]]
         ).with_outputs("entries", "spent", main="chosen")
         spent = outputs["spent"] | "SumSpent" >> beam.CombinePerKey(ledger.add)
         return Budgeted(outputs["chosen"], outputs["entries"], spent, shares)

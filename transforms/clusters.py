@@ -188,7 +188,9 @@ class _JudgeComponents(PackingDoFn):
     keep: Keep
     sources: tuple[str, ...]
 
-    def process(self, group: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[tuple[int, bytes]]:
+    def process(
+        self, group: tuple[int, dict[str, Iterable[bytes]]]
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput]:
         nodes = records.unpack(group[1]["nodes"], records.node(self.settings.permutations))
         edges = records.distinct(records.unpack(group[1]["edges"], records.EDGE), "a", "b")
         judged = judge(nodes, edges, self.keep, self.settings.min_agree)
@@ -197,17 +199,17 @@ class _JudgeComponents(PackingDoFn):
             for source in np.unique(nodes["source"][which]).tolist():
                 found = which & (nodes["source"] == source)
                 amount = int(found.sum()), int(nodes["size"][found].sum(dtype=np.int64))
-                yield beam.pvalue.TaggedOutput(
+                yield ledger.EntryOutput(
                     "entries", ledger.entry(self.sources[source], outcome, *amount)
                 )
         shown = np.zeros(len(nodes), bool)
         for specimen in specimens.largest_clusters(nodes):
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", specimen.entry(self.sources[specimen.members[0].source])
             )
             shown |= np.isin(nodes["ref"], [m.ref() for m in specimen.members])
         for entry in self._cluster_sizes(nodes):
-            yield beam.pvalue.TaggedOutput("entries", entry)
+            yield ledger.EntryOutput("entries", entry)
         verdicts = np.empty(len(nodes), records.VERDICT)
         verdicts["position"] = records.ref_positions(nodes["ref"])
         verdicts["kept"] = judged.kept
@@ -255,8 +257,8 @@ class Cluster(beam.PTransform):
             {"nodes": nodes, "edges": edges}
             | "GroupComponents" >> beam.CoGroupByKey()
             | "JudgeComponents"
-            >> beam.ParDo(_JudgeComponents(self.settings, self.keep, self.sources))
-            .with_output_types(tuple[int, bytes], entries=ledger.Entry)
-            .with_outputs("entries", main="verdicts")
+            >> beam.ParDo(_JudgeComponents(self.settings, self.keep, self.sources)).with_outputs(
+                "entries", main="verdicts"
+            )
         )
         return Clustered(outputs["verdicts"], outputs["entries"])

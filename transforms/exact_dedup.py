@@ -50,7 +50,9 @@ class _DedupPartition(PackingDoFn):
     sources: tuple[str, ...]
     by_source: bool
 
-    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
+    def process(
+        self, group: tuple[int, Iterable[bytes]]
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput]:
         found = records.unpack(group[1], records.EXACT)
         count(len(found))
         chosen, copies = survivors(found, self.by_source)
@@ -59,11 +61,11 @@ class _DedupPartition(PackingDoFn):
         for source in np.unique(found["source"][dropped]).tolist():
             of_source = dropped & (found["source"] == source)
             amount = int(of_source.sum()), int(found["size"][of_source].sum(dtype=np.int64))
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", ledger.entry(self.sources[source], ledger.EXACT_DUPLICATE, *amount)
             )
         for entry in self._told(found[chosen], copies):
-            yield beam.pvalue.TaggedOutput("entries", entry)
+            yield ledger.EntryOutput("entries", entry)
         kept = np.empty(len(chosen), records.SURVIVOR)
         kept["position"] = records.ref_positions(found["ref"][chosen])
         kept["copies"] = copies
@@ -102,8 +104,8 @@ class ExactDedup(beam.PTransform):
             digests
             | "GroupDigests" >> beam.GroupByKey()
             | "DedupPartition"
-            >> beam.ParDo(_DedupPartition(self.sources, self.by_source))
-            .with_output_types(tuple[int, bytes], entries=ledger.Entry)
-            .with_outputs("entries", main="survivors")
+            >> beam.ParDo(_DedupPartition(self.sources, self.by_source)).with_outputs(
+                "entries", main="survivors"
+            )
         )
         return Deduplicated(outputs["survivors"], outputs["entries"])

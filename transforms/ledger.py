@@ -5,8 +5,10 @@ Metrics are lost or doubled when bundles are retried; elements are not.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Literal
 
 import apache_beam as beam
+from apache_beam.pvalue import TaggedOutput
 
 from transforms.errors import InternalError
 from transforms.sources import TOTAL
@@ -38,6 +40,9 @@ ASIDE = (CHAINED, TRAIN_REPEATS, KEPT_WITH)
 
 Entry = tuple[tuple[str, str], tuple[int, ...]]
 """(source, outcome) and (documents, bytes); `transforms.statistics` puts other counts there."""
+
+EntryOutput = TaggedOutput[Literal["entries"], Entry]
+"""An entry beside the main output of a DoFn."""
 
 
 def entry(source: str, outcome: str, documents: int, size: int) -> Entry:

@@ -129,7 +129,8 @@ def unpack_candidates(packed: Iterable[bytes], permutations: int) -> Candidates:
     """Those of several `Candidates.pack`, together."""
     dtype = records.candidate(permutations)
     joined = b"".join(packed)
-    documents, seats = [np.empty(0, dtype)], [np.empty(0, records.SEAT)]
+    documents: list[np.ndarray] = [np.empty(0, dtype)]
+    seats: list[np.ndarray] = [np.empty(0, records.SEAT)]
     place = rows = 0
     while place < len(joined):
         n_documents, n_seats = np.frombuffer(joined, "<i8", 2, place).tolist()
@@ -253,7 +254,7 @@ class _DistinctBuckets(PackingDoFn):
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
         members = records.unpack(group[1], records.MEMBER)
-        members = records.distinct(members, *records.MEMBER.names)
+        members = records.distinct(members, "bucket_hi", "bucket_lo", "ref")
         yield from self.packed(records.split(members, records.ref_pieces(members["ref"])))
 
 

@@ -17,6 +17,7 @@ from transforms import credentials
 from transforms.errors import CloudError
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
     from apache_beam.io.gcp.gcsio import GcsIO
 
 SCHEME = "gs://"
@@ -130,7 +131,7 @@ def _upload(path: str, parts: Iterable[bytes | bytearray | memoryview]) -> None:
             file.close()
     except BaseException:
         # A writer that is dropped closes itself, and closing publishes what it was given so far.
-        file.close = _nothing  # type: ignore[method-assign]
+        file.close = _nothing
         with contextlib.suppress(Exception):
             file.terminate()
         raise
@@ -190,9 +191,10 @@ class _Reader(io.RawIOBase):
         self._place = max(0, start + offset)
         return self._place
 
-    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
-        raw = self._fetch(len(buffer))
-        buffer[: len(raw)] = raw
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer).cast("B")
+        raw = self._fetch(len(view))
+        view[: len(raw)] = raw
         return len(raw)
 
     def readall(self) -> bytes:

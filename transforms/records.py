@@ -109,6 +109,14 @@ def unpack(packed: Iterable[bytes], dtype: np.dtype) -> np.ndarray:
     return np.frombuffer(b"".join(packed), dtype)
 
 
+def widened(records: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The records, with the further fields of a dtype still to be set."""
+    wider = np.empty(len(records), dtype)
+    for name in records.dtype.names or ():
+        wider[name] = records[name]
+    return wider
+
+
 def split(records: np.ndarray, keys: np.ndarray) -> Iterator[tuple[int, bytes]]:
     """Packs records by key.
 

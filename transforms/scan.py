@@ -14,7 +14,7 @@ import numpy as np
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, quality, readers, records, statistics, storage
-from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
+from transforms.account import Accountant, AccountOutput, Note, PieceAccount, Reject, account_of
 from transforms.counters import count, count_input, count_resumed
 from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
@@ -204,7 +204,7 @@ class _ScanPiece(PackingDoFn):
     def setup(self) -> None:
         check_unicode(self.settings.unicode_version)
 
-    def process(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+    def process(self, piece: Piece) -> Iterator[tuple[int, bytes] | AccountOutput]:
         count_input(piece.size)
         settings = self.settings
         scan = load_scan(piece, settings.work)
@@ -232,7 +232,7 @@ class Scan(beam.PTransform):
     @no_annotations
     def expand(self, pieces: beam.PCollection[Piece]) -> Scanned:
         """Wires the scan."""
-        outputs = pieces | "ScanPiece" >> beam.ParDo(_ScanPiece(self.settings)).with_output_types(
-            tuple[int, bytes], entries=ledger.Entry, rejects=Reject, notes=Note
-        ).with_outputs("entries", "rejects", "notes", main="digests")
+        outputs = pieces | "ScanPiece" >> beam.ParDo(_ScanPiece(self.settings)).with_outputs(
+            "entries", "rejects", "notes", main="digests"
+        )
         return Scanned(outputs["digests"], outputs["entries"], outputs["rejects"], outputs["notes"])

@@ -213,7 +213,7 @@ def write_shard(
     stem = f"shard_{number:05d}"
     hashes = {}
     for name, values in {"tokens": contents.tokens, **contents.columns}.items():
-        data = memoryview(np.ascontiguousarray(values, values.dtype.newbyteorder("<"))).cast("B")
+        data = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data.cast("B")
         storage.write_whole(storage.join(path, f"{stem}.{name}.bin"), [data])
         hashes[name] = hashlib.sha256(data).hexdigest()
     meta = np.array(contents.tokens.shape, "<i8")

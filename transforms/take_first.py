@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import numpy as np
-from apache_beam.pvalue import AsDict
+from apache_beam.pvalue import AsDict, TaggedOutput
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import pick_order, records
@@ -92,7 +92,9 @@ class _Cut(beam.DoFn):
 class _Take(beam.DoFn):
     settings: FirstSettings
 
-    def process(self, packed: bytes, cuts: dict[int, bytes]) -> Iterator[bytes]:
+    def process(
+        self, packed: bytes, cuts: dict[int, bytes]
+    ) -> Iterator[bytes | TaggedOutput[Literal["left"], bytes]]:
         found = np.frombuffer(packed, self.settings.dtype)
         picks, _ = self.settings.picks_and_costs(packed)
         taken = np.ones(len(found), bool)
@@ -101,7 +103,7 @@ class _Take(beam.DoFn):
         if taken.any():
             yield found[taken].tobytes()
         if not taken.all():
-            yield beam.pvalue.TaggedOutput("left", found[~taken].tobytes())
+            yield TaggedOutput("left", found[~taken].tobytes())
 
 
 @dataclass
@@ -128,9 +130,9 @@ class TakeFirst(beam.PTransform):
             | "GroupRange" >> beam.GroupByKey()
             | "Cut" >> beam.ParDo(_Cut(self.settings), histograms)
         )
-        outputs = packed | "Take" >> beam.ParDo(_Take(self.settings), cuts).with_output_types(
-            bytes, left=bytes
-        ).with_outputs("left", main="taken")
+        outputs = packed | "Take" >> beam.ParDo(_Take(self.settings), cuts).with_outputs(
+            "left", main="taken"
+        )
         return Taken(outputs["taken"], outputs["left"])
 
 

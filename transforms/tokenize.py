@@ -7,7 +7,7 @@ that order, reads one range of each file.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apache_beam as beam
 import numpy as np
@@ -68,8 +68,11 @@ class PieceTokens(NamedTuple):
     excerpts: dict[int, str]
 
 
-def group_key(split: int, source: int) -> int:
-    """The shuffle key of a source's documents in a split."""
+_Split = TypeVar("_Split", int, np.ndarray)
+
+
+def group_key(split: _Split, source: int) -> _Split:
+    """The shuffle key of a source's documents in a split, or in each of some, int64 [n]."""
     return source * len(SPLITS) + split
 
 
@@ -193,7 +196,7 @@ def _changed(piece: Piece) -> str:
 
 def _save(number: int, tokens: PieceTokens, work: WorkFolder) -> dict[str, Any]:
     """Writes the token file of a piece, what is known of its documents, and its report."""
-    storage.write_whole(work.tokens(number), memoryview(tokens.ids).cast("B"))
+    storage.write_whole(work.tokens(number), tokens.ids.data.cast("B"))
     storage.save_array(work.documents(number), tokens.documents)
     if tokens.names:
         save_names(work.names(number), tokens.names)
@@ -230,7 +233,9 @@ class Tokenized(NamedTuple):
 class _TokenizePiece(beam.DoFn):
     settings: TokenizeSettings
 
-    def process(self, group: tuple[int, dict[str, Iterable]]) -> Iterator[tuple[int, bytes]]:
+    def process(
+        self, group: tuple[int, dict[str, Iterable]]
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput]:
         number, joined = group
         (piece,) = joined["pieces"]
         count_input(piece.size)
@@ -247,7 +252,7 @@ class _TokenizePiece(beam.DoFn):
             write_duplicates(settings.output, piece, spec, scanned, verdicts)
         if settings.weights[piece.source] == 0:
             size = int(scanned["size"][positions].sum(dtype=np.int64))
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", ledger.entry(name, ledger.OVER_BUDGET, len(positions), size)
             )
             return
@@ -262,10 +267,10 @@ class _TokenizePiece(beam.DoFn):
         else:
             count_resumed(len(positions))
         for outcome, amount in report["outcomes"].items():
-            yield beam.pvalue.TaggedOutput("entries", ledger.entry(name, outcome, *amount))
+            yield ledger.EntryOutput("entries", ledger.entry(name, outcome, *amount))
         documents = np.asarray(storage.load_array(settings.work.documents(number)))
         for told, counts in _statistics(documents).items():
-            yield beam.pvalue.TaggedOutput("entries", statistics.entry(name, told, counts))
+            yield ledger.EntryOutput("entries", statistics.entry(name, told, counts))
         splits = (np.arange(len(documents)) >= report["train"]).astype(np.int64)
         yield from records.split(documents, group_key(splits, piece.source))
 
@@ -289,8 +294,6 @@ class Tokenize(beam.PTransform):
             inputs
             | "JoinPieces" >> beam.CoGroupByKey()
             | "TokenizePiece"
-            >> beam.ParDo(_TokenizePiece(self.settings))
-            .with_output_types(tuple[int, bytes], entries=ledger.Entry)
-            .with_outputs("entries", main="documents")
+            >> beam.ParDo(_TokenizePiece(self.settings)).with_outputs("entries", main="documents")
         )
         return Tokenized(outputs["documents"], outputs["entries"])

@@ -1,10 +1,9 @@
 """What the console and the API are told of the parameters is what the jobs take."""
 
 import argparse
-import inspect
+import dataclasses
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,14 +13,12 @@ from google.cloud.dataflow_v1beta3 import TemplateMetadata
 from google.protobuf import json_format
 
 from beam_pipeline import recipe as recipes
-from beam_pipeline.launch import launch
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.options import CorpusOptions
 from beam_pipeline.run import parse_options
-from beam_pipeline.traces_launch import launch_traces
 from tests.image.repository import JOBS, ROOT
 
 METADATA = {job: json.loads((ROOT / f"templates/{job}.json").read_text()) for job in JOBS}
-LAUNCHES: dict[str, Callable[..., Any]] = {"corpus": launch, "traces": launch_traces}
 
 # The one parameter that is Beam's: without it workers would not have this package.
 IMAGE = "sdk_container_image"
@@ -65,12 +62,12 @@ def test_every_parameter_is_an_option_and_back(job: str) -> None:
 @every_job
 def test_what_is_required_is_what_a_launch_cannot_do_without(job: str) -> None:
     required = {name for name, each in _parameters(job).items() if not each.get("isOptional")}
-    positional = [
-        parameter.name.removesuffix("_path")
-        for parameter in inspect.signature(LAUNCHES[job]).parameters.values()
-        if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    ]
-    assert required == {*positional, IMAGE}
+    without_default = {
+        field.name
+        for field in dataclasses.fields(JobArguments)
+        if field.default is dataclasses.MISSING
+    }
+    assert required == {*without_default, IMAGE}
 
 
 @every_job

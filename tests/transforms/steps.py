@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import Launch, launch
 from tests import jobs
 from tests.reference.text import normalized
@@ -57,7 +58,7 @@ def launched(
         sources.append(jobs.source_of(name, path, weight, id_column="id"))
     recipe = folder / "recipe.yaml"
     recipe.write_text(yaml.safe_dump(jobs.recipe_of(sources, **changes)))
-    return launch(str(recipe), str(folder / "corpus"), piece_bytes=piece_bytes)
+    return launch(JobArguments(str(recipe), str(folder / "corpus"), piece_bytes=piece_bytes))
 
 
 def pieces_of(job: Launch) -> list[Piece]:

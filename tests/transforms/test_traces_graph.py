@@ -3,6 +3,7 @@
 import pytest
 
 from beam_pipeline import traces
+from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.progress import steps
 from beam_pipeline.run import parse_options
 from beam_pipeline.run import run as run_job
@@ -30,7 +31,7 @@ PACKED = {
 def job(tmp_path):
     path = jobs.write_rows(tmp_path / "rows.jsonl", trace_rows())
     recipe = write_recipe(tmp_path, recipe_of(path, limit=100))
-    return launch_traces(str(recipe), str(tmp_path / "out"), piece_bytes=2000)
+    return launch_traces(JobArguments(str(recipe), str(tmp_path / "out"), piece_bytes=2000))
 
 
 def test_whatever_is_grouped_has_a_key_of_one_encoding_and_records_are_bytes(job):

@@ -69,7 +69,7 @@ def blake2b(texts: TextBatch, digest_size: int) -> np.ndarray:
     sizes = texts.sizes()
     # A text that would go on while the other lanes have none left is hashed by itself.
     long = sizes * LANES > sizes.sum()
-    view = memoryview(texts.data)
+    view = texts.data.data
     for text in np.flatnonzero(long).tolist():
         raw = view[texts.offsets[text] : texts.offsets[text + 1]]
         digest = hashlib.blake2b(raw, digest_size=digest_size).digest()

@@ -89,11 +89,11 @@ def read_lines(lines: bytes, text_key: str, id_key: str | None, max_bytes: int) 
         rows,
         unread,
     )
-    text_offsets, id_offsets = text_offsets[: n_read + 1], id_offsets[: n_read + 1]
+    n_offsets = n_read + 1
     return ReadLines(
         rows[:n_read],
-        TextBatch(texts[: text_offsets[-1]], text_offsets),
-        None if id_key is None else TextBatch(ids[: id_offsets[-1]], id_offsets),
+        TextBatch(texts[: text_offsets[n_read]], text_offsets[:n_offsets]),
+        None if id_key is None else TextBatch(ids[: id_offsets[n_read]], id_offsets[:n_offsets]),
         unread[:n_unread, 0],
         unread[:n_unread, 1:],
     )

@@ -125,7 +125,7 @@ def candidate_probability(jaccard: float, bands: int, rows: int) -> float:
 def _random(seed: int, purpose: int, count: int) -> np.ndarray:
     # SplitMix64's output function over a counter (Steele, Lea, Flood 2014): defined here to the
     # last bit, as signatures kept in work files must outlive a change of numpy's generators.
-    x = np.arange(count, dtype=np.uint64)
+    x: np.ndarray = np.arange(count, dtype=np.uint64)
     x += np.uint64((seed << 32 | purpose << 24) & 0xFFFFFFFFFFFFFFFF)
     x *= np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -35,6 +35,11 @@ _UNREAD = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
+# isal's types take the class for one of its errors.
+_DAMAGED: tuple[type[Exception], ...] = (
+    isal_zlib.error,  # type: ignore[assignment]
+    zstandard.ZstdError,
+)
 # Compressed bytes handed on at a time. A decoder gives all that they expand to at once: gzip a
 # thousandfold, zstd 4 bytes to a block of 128 KiB, so that either step gives 64 MiB at most. Small
 # steps also keep copying what follows each of many tiny members cheap.
@@ -152,7 +157,7 @@ class DecompressedStream:
                     )
                 try:
                     yield decoder.decompress(data)
-                except (isal_zlib.error, zstandard.ZstdError) as error:
+                except _DAMAGED as error:
                     yield from self._salvage(member_start, offset, data)
                     raise DamagedFileError(
                         f"{self._path}: damaged {self._format} data after byte {offset} "
@@ -200,5 +205,5 @@ class DecompressedStream:
         try:
             for place in range(len(data)):
                 yield decoder.decompress(data[place : place + 1])
-        except (isal_zlib.error, zstandard.ZstdError):
+        except _DAMAGED:
             return

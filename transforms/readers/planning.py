@@ -115,11 +115,13 @@ def refuse_local(specs: Sequence[SourceSpec]) -> None:
       SourceError: naming a source that is on this machine.
     """
     for spec in specs:
-        if isinstance(spec.input, FilesInput):
-            local = [glob for glob in spec.input.globs if not storage.is_remote(glob)]
-        else:
-            hub_folder = isinstance(spec.input, HubInput) and os.path.isdir(spec.input.repo)
-            local = [spec.input.repo] if hub_folder else []
+        match spec.input:
+            case FilesInput(globs):
+                local = [glob for glob in globs if not storage.is_remote(glob)]
+            case HubInput(repo) if os.path.isdir(repo):
+                local = [repo]
+            case _:
+                local = []
         if local:
             raise SourceError(
                 f"source {spec.name!r}: {local[0]} is on this machine, where workers elsewhere "

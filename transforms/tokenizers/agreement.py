@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from transforms.documents import TextBatch
 from transforms.errors import InternalError, TokenizerError
 from transforms.tokenizers import fetch
 from transforms.tokenizers.encoders import Encoder, HFEncoder, load_encoder
-from transforms.tokenizers.spec import Backend, PreparedTokenizer
+from transforms.tokenizers.spec import Backend, BackendChoice, PreparedTokenizer
 
 # Each is a place where tokenizers have been seen to differ: what counts as white space or as a
 # digit, where a run is cut, how a character outside of the vocabulary falls back to bytes.
@@ -57,7 +56,7 @@ ADVERSARIAL = (
 def choose_backend(
     prepared: PreparedTokenizer,
     sample: Sequence[str],
-    asked: Literal["auto", "fastokens", "tokenizers"] = "auto",
+    asked: BackendChoice = "auto",
 ) -> tuple[Backend, str]:
     """Compares both backends on a sample and on texts made to tell them apart.
 

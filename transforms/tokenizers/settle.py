@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from transforms import storage
 from transforms.tokenizers.agreement import choose_backend
 from transforms.tokenizers.engines import load_tokenizers
-from transforms.tokenizers.spec import PreparedTokenizer
+from transforms.tokenizers.spec import BackendChoice, PreparedTokenizer
 
 
 def settle(
@@ -15,7 +14,7 @@ def settle(
     tokenizer_json: bytes,
     path: str,
     sample: Sequence[str],
-    asked: Literal["auto", "fastokens", "tokenizers"],
+    asked: BackendChoice,
 ) -> tuple[PreparedTokenizer, str]:
     """Writes the tokenizer and compares the backends; bytes needs neither.
 

@@ -6,6 +6,7 @@ from typing import Literal
 Kind = Literal["bytes", "file", "huggingface"]
 Dtype = Literal["uint16", "uint32"]
 Backend = Literal["bytes", "fastokens", "tokenizers"]
+BackendChoice = Literal["auto", "fastokens", "tokenizers"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class TokenizerSpec:
     pad: str | None = None
     add_missing: bool = False
     dtype: Dtype | None = None
-    backend: Literal["auto", "fastokens", "tokenizers"] = "auto"
+    backend: BackendChoice = "auto"
     further: tuple[tuple[str, str], ...] = ()
 
     def control(self) -> tuple[tuple[str, str | None], ...]:

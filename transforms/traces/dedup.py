@@ -27,9 +27,7 @@ def unique_examples(found: np.ndarray, seed: int, source: str) -> np.ndarray:
     problem = [found[name] for name in reversed(PROBLEM_ORDER)]
     ordered = found[np.lexsort([found["ref"], keep[:, 1], keep[:, 0], *problem])]
     first = ordered[records.run_starts(ordered, *PROBLEM_ORDER)]
-    unique = np.empty(len(first), UNIQUE)
-    for name in PARSED.names:
-        unique[name] = first[name]
+    unique = records.widened(first, UNIQUE)
     picks = keys.order_keys("pick", seed, source, text_digests(first))
     unique["pick_hi"], unique["pick_lo"] = picks.T
     return unique
@@ -52,14 +50,14 @@ class _DedupPartition(beam.DoFn):
     seed: int
     source: str
 
-    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes]:
+    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[bytes | ledger.EntryOutput]:
         found = records.unpack(group[1], PARSED)
         count(len(found))
         unique = unique_examples(found, self.seed, self.source)
         if len(unique) < len(found):
             sizes = [int(part["size"].sum(dtype=np.int64)) for part in (found, unique)]
             amount = len(found) - len(unique), sizes[0] - sizes[1]
-            yield beam.pvalue.TaggedOutput(
+            yield ledger.EntryOutput(
                 "entries", ledger.entry(self.source, ledger.DUPLICATE, *amount)
             )
         yield unique.tobytes()
@@ -83,8 +81,8 @@ class DedupProblems(beam.PTransform):
             problems
             | "GroupProblems" >> beam.GroupByKey()
             | "DedupPartition"
-            >> beam.ParDo(_DedupPartition(self.seed, self.source))
-            .with_output_types(bytes, entries=ledger.Entry)
-            .with_outputs("entries", main="unique")
+            >> beam.ParDo(_DedupPartition(self.seed, self.source)).with_outputs(
+                "entries", main="unique"
+            )
         )
         return Deduplicated(outputs["unique"], outputs["entries"])

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import numpy as np
-from apache_beam.pvalue import AsSingleton
+from apache_beam.pvalue import AsSingleton, TaggedOutput
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, statistics, storage
@@ -166,13 +166,16 @@ class Encoded(NamedTuple):
     entries: beam.PCollection[ledger.Entry]
 
 
+_TokensOutput = TaggedOutput[Literal["tokens"], tuple[int, int]]
+
+
 @dataclass
 class _EncodePiece(beam.DoFn):
     settings: EncodeSettings
 
     def process(
         self, group: tuple[int, Iterable[bytes]], tokenizer: PreparedTokenizer
-    ) -> Iterator[tuple[int, bytes]]:
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput | _TokensOutput]:
         number, packed = group
         settings, work = self.settings, self.settings.work
         report = work.done(work.tokens_report(number))
@@ -180,8 +183,8 @@ class _EncodePiece(beam.DoFn):
             found = packing.unpack(packed, UNIQUE)
             found = found[np.argsort(found["ref"])]
             encoded = encode_piece(found, settings, load_encoder(tokenizer))
-            storage.write_whole(work.tokens(number), memoryview(encoded.ids).cast("B"))
-            storage.write_whole(work.lengths(number), memoryview(encoded.lengths).cast("B"))
+            storage.write_whole(work.tokens(number), encoded.ids.data.cast("B"))
+            storage.write_whole(work.lengths(number), encoded.lengths.data.cast("B"))
             storage.save_array(work.documents(number), encoded.examples)
             write_report(work.tokens_report(number), {"examples": len(encoded.examples)})
             size = int(found["size"].sum(dtype=np.int64))
@@ -194,7 +197,7 @@ class _EncodePiece(beam.DoFn):
         for name, values in lengths_by_part(lengths, examples["texts"]).items():
             counts = statistics.histogram(name, values)
             entry = statistics.entry(settings.source, name, counts)
-            yield beam.pvalue.TaggedOutput("entries", entry)
+            yield ledger.EntryOutput("entries", entry)
         held_out = in_validation(problems(examples), settings.val_fraction)
         for place, layout in enumerate(settings.layouts):
             became = outcomes(layout, texts, offsets, settings.geometry)
@@ -208,7 +211,7 @@ class _EncodePiece(beam.DoFn):
 
     def _account(
         self, key: int, examples: np.ndarray, became: np.ndarray
-    ) -> Iterator[beam.pvalue.TaggedOutput]:
+    ) -> Iterator[ledger.EntryOutput | _TokensOutput]:
         """Ledger entries and tokens of examples of one folder."""
         folder = self.settings.folders()[key]
         for code, name in enumerate(OUTCOMES):
@@ -217,10 +220,10 @@ class _EncodePiece(beam.DoFn):
                 amount = int(which.sum()), int(examples["size"][which].sum(dtype=np.int64))
                 outcome = ledger.ENCODED if code == KEPT else f"{ledger.DROPPED}:{name}"
                 for told in (ledger.READ, outcome):
-                    yield beam.pvalue.TaggedOutput("entries", ledger.entry(folder, told, *amount))
+                    yield ledger.EntryOutput("entries", ledger.entry(folder, told, *amount))
                 if code == KEPT:
                     tokens = amount[0] * self.settings.geometry.seq_len
-                    yield beam.pvalue.TaggedOutput("tokens", (key, tokens))
+                    yield _TokensOutput("tokens", (key, tokens))
 
 
 @dataclass
@@ -244,9 +247,9 @@ class EncodeExamples(beam.PTransform):
             by_piece
             | "GroupPiece" >> beam.GroupByKey()
             | "EncodePiece"
-            >> beam.ParDo(_EncodePiece(self.settings), self.tokenizer)
-            .with_output_types(tuple[int, bytes], entries=ledger.Entry, tokens=tuple[int, int])
-            .with_outputs("entries", "tokens", main="chosen")
+            >> beam.ParDo(_EncodePiece(self.settings), self.tokenizer).with_outputs(
+                "entries", "tokens", main="chosen"
+            )
         )
         tokens = outputs["tokens"] | "SumTokens" >> beam.CombinePerKey(sum)
         return Encoded(outputs["chosen"], tokens, outputs["entries"])

@@ -221,7 +221,16 @@ def _statistics(
 
 
 @njit
-def _write_block(ids, start, stop, end_of_thought, fill, line, at, size):
+def _write_block(
+    ids: np.ndarray,
+    start: int,
+    stop: int,
+    end_of_thought: int,
+    fill: int,
+    line: np.ndarray,
+    at: int,
+    size: int,
+) -> int:
     """Writes a thought's block: as many of ids[start:stop] as fit, then, if there is room, its end.
 
     Returns the place of the first id that is left.

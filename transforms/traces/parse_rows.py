@@ -11,7 +11,7 @@ from apache_beam.typehints.decorators import no_annotations
 
 from transforms import keys, ledger, readers, storage
 from transforms import records as packing
-from transforms.account import Accountant, Note, PieceAccount, Reject, account_of
+from transforms.account import Accountant, AccountOutput, Note, PieceAccount, Reject, account_of
 from transforms.counters import count, count_input, count_resumed
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.sources import SourceSpec
@@ -127,7 +127,7 @@ class _ParsePiece(beam.DoFn):
     def setup(self) -> None:
         check_unicode(self.settings.unicode_version)
 
-    def process(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+    def process(self, piece: Piece) -> Iterator[tuple[int, bytes] | AccountOutput]:
         count_input(piece.size)
         work = self.settings.work
         report = work.done(work.parsed_report(piece.number))
@@ -159,7 +159,7 @@ class ParseRows(beam.PTransform):
     @no_annotations
     def expand(self, pieces: beam.PCollection[Piece]) -> Parsed:
         """Wires the parsing."""
-        outputs = pieces | "ParsePiece" >> beam.ParDo(_ParsePiece(self.settings)).with_output_types(
-            tuple[int, bytes], entries=ledger.Entry, rejects=Reject, notes=Note
-        ).with_outputs("entries", "rejects", "notes", main="problems")
+        outputs = pieces | "ParsePiece" >> beam.ParDo(_ParsePiece(self.settings)).with_outputs(
+            "entries", "rejects", "notes", main="problems"
+        )
         return Parsed(outputs["problems"], outputs["entries"], outputs["rejects"], outputs["notes"])

@@ -13,7 +13,7 @@ from transforms.documents import TextBatch
 
 def problem_digests(problems: TextBatch) -> np.ndarray:
     """SHA-256 of each problem; uint64 [n, 4], big-endian words, so that order is bytewise."""
-    view = memoryview(problems.data)
+    view = problems.data.data
     hashes = [hashlib.sha256(view[a:b]).digest() for a, b in pairwise(problems.offsets.tolist())]
     return np.frombuffer(b"".join(hashes), ">u8").astype(np.uint64).reshape(-1, 4)
 

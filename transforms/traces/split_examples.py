@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import numpy as np
+from apache_beam.pvalue import TaggedOutput
 from apache_beam.typehints.decorators import no_annotations
 
 from transforms import ledger, records
@@ -32,21 +33,27 @@ class Split(NamedTuple):
     counts: beam.PCollection[tuple[str, int]]
 
 
+_CountOutput = TaggedOutput[Literal["counts"], tuple[str, int]]
+_HeldOutOutput = TaggedOutput[Literal["held_out"], bytes]
+
+
 @dataclass
 class _Split(beam.DoFn):
     val_fraction: float
     source: str
 
-    def process(self, packed: bytes) -> Iterator[tuple[int, bytes]]:
+    def process(
+        self, packed: bytes
+    ) -> Iterator[tuple[int, bytes] | ledger.EntryOutput | _CountOutput | _HeldOutOutput]:
         found = np.frombuffer(packed, UNIQUE)
         held_out = in_validation(problems(found), self.val_fraction)
         for split, which in zip(SPLITS, (~held_out, held_out), strict=True):
             if which.any():
                 amount = int(which.sum()), int(found["size"][which].sum(dtype=np.int64))
-                yield beam.pvalue.TaggedOutput("entries", ledger.entry(self.source, split, *amount))
-                yield beam.pvalue.TaggedOutput("counts", (split, amount[0]))
+                yield ledger.EntryOutput("entries", ledger.entry(self.source, split, *amount))
+                yield _CountOutput("counts", (split, amount[0]))
         if held_out.any():
-            yield beam.pvalue.TaggedOutput("held_out", found[held_out].tobytes())
+            yield _HeldOutOutput("held_out", found[held_out].tobytes())
         yield from records.split(found, records.ref_pieces(found["ref"]))
 
 
@@ -65,8 +72,6 @@ class SplitExamples(beam.PTransform):
         """Wires the splitting."""
         outputs = chosen | "Split" >> beam.ParDo(
             _Split(self.val_fraction, self.source)
-        ).with_output_types(
-            tuple[int, bytes], entries=ledger.Entry, counts=tuple[str, int], held_out=bytes
         ).with_outputs("entries", "counts", "held_out", main="by_piece")
         counts = outputs["counts"] | "SumCounts" >> beam.CombinePerKey(sum)
         return Split(outputs["by_piece"], outputs["held_out"], outputs["entries"], counts)
