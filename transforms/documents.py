@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from transforms.errors import InternalError
+from transforms.kernels.gather import gather
 
 CHUNK_BITS = 16
 ROW_BITS = 24
@@ -51,16 +52,17 @@ class TextBatch:
 
     def strings(self) -> list[str]:
         """The texts, decoded."""
-        return [text.decode() for text in self.bytes_list()]
+        view = self.data.data
+        return [str(view[a:b], "utf-8") for a, b in pairwise(self.offsets.tolist())]
 
     def take(self, chosen: np.ndarray) -> "TextBatch":
         """The texts at the given positions (int [k]) or where the mask (bool [n_texts]) is set."""
         positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         if len(positions) == len(self) and np.array_equal(positions, np.arange(len(self))):
             return self
-        view = self.data.data
-        starts, stops = self.offsets[positions].tolist(), self.offsets[positions + 1].tolist()
-        return TextBatch.from_bytes([view[a:b] for a, b in zip(starts, stops, strict=True)])
+        sizes = self.sizes()[positions]
+        data = gather(self.data, self.offsets[positions], sizes)
+        return TextBatch(data, np.concatenate([[0], np.cumsum(sizes)]))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from transforms.counters import count, count_input, count_resumed
 from transforms.documents import Piece, RowBatch, TextBatch
 from transforms.duplicates import write_duplicates
 from transforms.errors import SourceError
-from transforms.kernels.gather import gather
+from transforms.kernels.gather import scatter
 from transforms.names import save_names
 from transforms.sources import SourceSpec
 from transforms.tokenizers.encoders import Encoder, load_encoder
@@ -123,7 +123,7 @@ def tokenize_piece(
     expected = scanned[positions]
     rows = np.ascontiguousarray(expected["row"])
     name = settings.sources[piece.source].name
-    ids: list[np.ndarray] = [np.empty(0, settings.tokenizer.dtype)]
+    ids: list[np.ndarray] = []
     lengths: list[np.ndarray] = [np.empty(0, np.int64)]
     held_out: list[np.ndarray] = [np.empty(0, bool)]
     names: list[str | None] = []
@@ -149,8 +149,7 @@ def tokenize_piece(
             names += [batch.ids[k] for k in wanted.tolist()]
     if done != len(expected):
         raise SourceError(_changed(piece))
-    flat, counts = np.concatenate(ids), np.concatenate(lengths)
-    starts = np.r_[0, np.cumsum(counts)]
+    counts = np.concatenate(lengths)
     splits = np.where(np.concatenate(held_out), VAL, TRAIN).astype(np.uint8)
 
     digests = np.stack([expected["text_hi"], expected["text_lo"]], axis=1)
@@ -160,13 +159,16 @@ def tokenize_piece(
     silent = order[~encodes]
     order = order[encodes]
 
+    ends = np.cumsum(counts[order])
+    places = np.zeros(len(counts), np.int64)
+    places[order] = ends - counts[order]
     documents = np.empty(len(order), records.DOCUMENT)
     for field in ("text_hi", "text_lo", "digest_hi", "digest_lo", "size"):
         documents[field] = expected[field][order]
     documents["piece"] = piece.number
     documents["place"] = np.arange(len(order))
     documents["ids"] = counts[order]
-    documents["offset"] = np.r_[0, np.cumsum(counts[order])[:-1]] if len(order) else 0
+    documents["offset"] = places[order]
     documents["cluster"] = clusters[order]
     outcomes = {}
     if len(silent):
@@ -175,11 +177,24 @@ def tokenize_piece(
     return PieceTokens(
         documents,
         int((splits[order] == TRAIN).sum()),
-        gather(flat, starts[order], counts[order]),
+        _placed(ids, lengths[1:], places, settings.tokenizer.dtype),
         [names[k] for k in order.tolist()] if names else None,
         outcomes,
         excerpts,
     )
+
+
+def _placed(
+    ids: list[np.ndarray], lengths: list[np.ndarray], places: np.ndarray, dtype: str
+) -> np.ndarray:
+    """The ids of each batch's documents, [n_tokens], each document at its place."""
+    flat = np.empty(sum(map(len, ids)), dtype)
+    done = 0
+    for of_batch, of_each in zip(ids, lengths, strict=True):
+        starts = np.cumsum(of_each) - of_each
+        scatter(of_batch, starts, of_each, places[done : done + len(of_each)], flat)
+        done += len(of_each)
+    return flat
 
 
 def _check_unchanged(piece: Piece, texts: TextBatch, expected: np.ndarray) -> None:
