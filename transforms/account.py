@@ -106,10 +106,8 @@ class Accountant:
             self._bytes[outcome] += size
 
     def measure(self, name: str, values: np.ndarray) -> None:
-        """Counts a statistic of documents into its histogram."""
-        counts = statistics.histogram(name, values)
-        before = self._statistics.get(name)
-        self._statistics[name] = counts if before is None else ledger.add([before, counts])
+        """Counts a statistic of all documents into its histogram."""
+        self._statistics[name] = statistics.histogram(name, values)
 
     def bad_row(self, row: BadRow) -> None:
         """Counts and samples a row that gives no document."""

@@ -69,6 +69,7 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
     rules = settings.rules[piece.source]
     dtype = records.scanned(settings.signer.permutations)
     parts: list[np.ndarray] = [np.empty(0, dtype)]
+    measured: list[np.ndarray] = []
     accountant = Accountant(piece)
     for batch in readers.read(piece, spec):
         if not isinstance(batch, RowBatch):
@@ -83,7 +84,7 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
         accountant.count(ledger.READ, len(sizes), int(sizes.sum()))
         accountant.count(ledger.EMPTY, int(empty.sum()), int(sizes[empty].sum()))
         _count_filtered(accountant, batch, np.where(empty, 0, verdicts), rules)
-        _measure(accountant, measures[~empty], rules)
+        measured.append(measures[~empty])
         kept = np.flatnonzero(~empty & (verdicts == 0))
         if len(kept):
             texts = batch.texts.take(kept)
@@ -91,6 +92,8 @@ def scan_piece(piece: Piece, settings: ScanSettings) -> PieceScan:
             described["row"] = batch.rows[kept]
             described["tie"] = _ties(batch.ids, kept)
             parts.append(described)
+    if measured:
+        _measure(accountant, np.concatenate(measured), rules)
     return PieceScan(np.concatenate(parts), accountant.account())
 
 
