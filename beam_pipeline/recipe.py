@@ -9,7 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import orjson
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from transforms import storage
 from transforms.errors import RecipeError
@@ -19,6 +27,19 @@ Domain = Literal["web", "synthetic", "code", "math"]
 WEIGHT_TOLERANCE = 1e-9
 _SECRET_VERSION = re.compile(r"projects/[^/\s]+/secrets/[^/\s]+/versions/[^/\s]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def _names_a_secret(name: str) -> str:
+    # What else stands here may be the token itself: it is not repeated.
+    if not _SECRET_VERSION.fullmatch(name):
+        raise ValueError(
+            "this is not the name of a secret's version: write "
+            "projects/PROJECT/secrets/NAME/versions/latest"
+        )
+    return name
+
+
+SecretVersion = Annotated[str, AfterValidator(_names_a_secret)]
 
 
 class StrictModel(BaseModel):
@@ -63,12 +84,21 @@ class JobRecipe(StrictModel):
         ).hexdigest()
 
 
+def refuse_needless_secret(repo: str | None, secret: str | None) -> None:
+    """A tokenizer that is not on the hub needs no token; raises ValueError."""
+    if secret is not None and repo is None:
+        raise ValueError("token_secret goes with huggingface alone")
+
+
 class TokenizerRecipe(StrictModel):
     """Which tokenizer makes the ids; exactly one of `file` and `huggingface`, or the word bytes.
 
     Attributes:
       file: path of a `tokenizer.json`, relative to the recipe.
-      huggingface: repo id on the hub.
+      huggingface: repo id on the hub; the token for a gated one is taken from the environment,
+        `HF_TOKEN`, or from `token_secret`.
+      token_secret: `projects/PROJECT/secrets/NAME/versions/VERSION` in Google's Secret Manager,
+        which launch reads.
       bos: name of the token that begins a chunk of a document.
       eos: name of the token that ends it.
       pad: name of the token that fills up the last window of a shard.
@@ -78,6 +108,7 @@ class TokenizerRecipe(StrictModel):
 
     file: str | None = None
     huggingface: str | None = None
+    token_secret: SecretVersion | None = None
     bos: str = "<s>"
     eos: str = "</s>"
     pad: str = "<pad>"
@@ -88,6 +119,7 @@ class TokenizerRecipe(StrictModel):
     def _one_origin(self) -> "TokenizerRecipe":
         if (self.file is None) == (self.huggingface is None):
             raise ValueError("give exactly one of file and huggingface, or write tokenizer: bytes")
+        refuse_needless_secret(self.huggingface, self.token_secret)
         return self
 
 
@@ -170,18 +202,7 @@ class HubSource(StrictModel):
     split: str = "train"
     revision: str | None = None
     gated: bool = False
-    token_secret: str | None = None
-
-    @field_validator("token_secret")
-    @classmethod
-    def _names_a_secret(cls, name: str | None) -> str | None:
-        # What else stands here may be the token itself: it is not repeated.
-        if name is not None and not _SECRET_VERSION.fullmatch(name):
-            raise ValueError(
-                "this is not the name of a secret's version: write "
-                "projects/PROJECT/secrets/NAME/versions/latest"
-            )
-        return name
+    token_secret: SecretVersion | None = None
 
 
 class SyntheticSource(StrictModel):

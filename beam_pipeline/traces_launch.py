@@ -160,6 +160,7 @@ def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: BackendChoic
         asked.dtype,
         backend,
         tuple(names.items()),
+        asked.token_secret,
     )
 
 

@@ -11,7 +11,13 @@ _ahead: dict[TokenizerSpec, Future[tuple[PreparedTokenizer, bytes]]] = {}
 
 
 def prepare_ahead(spec: TokenizerSpec) -> None:
-    """Starts to prepare a tokenizer that `prepared` will be asked for."""
+    """Starts to prepare a tokenizer that `prepared` will be asked for.
+
+    One that needs a token from Secret Manager waits: two threads that import Google's clients, this
+    one and the one that imports Beam, would meet modules that are only half there.
+    """
+    if spec.token_secret is not None:
+        return
     pool = ThreadPoolExecutor(1)
     _ahead[spec] = pool.submit(_prepare, spec)
     pool.shutdown(wait=False)
