@@ -91,9 +91,7 @@ def build(
       KeyboardInterrupt: the run was stopped; `--resume` goes on with it.
     """
     console = Console(stderr=True, quiet=quiet)
-    options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
-    # A pipeline does so too, but launch reads and writes before there is one.
-    FileSystems.set_options(options)
+    options = use_options(recipe, output, beam_options)
     if verbose:
         console.print(", ".join(" ".join(item) for item in versions().items()), highlight=False)
     # What runs elsewhere cannot be seen from here.
@@ -117,6 +115,20 @@ def build(
         if not quiet:
             job.print_summary(output, Console())
     return 0
+
+
+def use_options(recipe: str, output: str, beam_options: Sequence[str]) -> PipelineOptions:
+    """Parses the options of a job, and reads and writes files as they say from here on.
+
+    A pipeline does so too, but files are read before there is one, and Beam keeps for a process the
+    credentials that the first of them asked for.
+
+    Raises:
+      CorpusError: see `parse_options`.
+    """
+    options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
+    FileSystems.set_options(options)
+    return options
 
 
 def parse_options(argv: Sequence[str]) -> PipelineOptions:
