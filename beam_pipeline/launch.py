@@ -93,12 +93,13 @@ def launch(asked: JobArguments) -> Launch:
     work = WorkFolder(work_root(output, asked.work_dir), resume)
     this_corpus = started(recipe, plans, tokenizer, asked.offline)
     this_work = started_work(this_corpus, plans)
-    check_output(output, this_corpus, resume)
+    folders = (*SPLITS, rejects.FOLDER, duplicates.FOLDER)
+    check_output(output, this_corpus, resume, folders)
     check_work(work, this_work)
     sample = [text for planned in plans for text in sample_of(first_texts(planned))]
     path = storage.join(output, TOKENIZER)
     tokenizer, reason = settle(tokenizer, tokenizer_json, path, sample, asked.backend)
-    take(output, work, this_corpus, this_work, (*SPLITS, rejects.FOLDER, duplicates.FOLDER))
+    take(output, work, this_corpus, this_work, folders)
     write_plan(work, plans)
     return _settings(
         recipe,

@@ -415,8 +415,18 @@ def parse(text: bytes, place: str, kind: type[AnyRecipe]) -> AnyRecipe:
 
 
 def load(path: str, kind: type[AnyRecipe]) -> AnyRecipe:
-    """Reads the recipe in a file; see `parse`."""
-    return parse(storage.read_bytes(path), path, kind)
+    """Reads the recipe in a file; see `parse`.
+
+    Raises:
+      RecipeError: also where the file cannot be read.
+    """
+    try:
+        text = storage.read_bytes(path)
+    except OSError as error:
+        raise RecipeError(
+            f"{path}: this recipe cannot be read ({error.strerror or error}): give a YAML file"
+        ) from error
+    return parse(text, path, kind)
 
 
 def beside(recipe_path: str, path: str) -> str:

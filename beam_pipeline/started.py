@@ -46,25 +46,42 @@ def started_work(this_corpus: dict[str, Any], plans: list[Plan]) -> dict[str, An
     return {**this_corpus, "inputs": _fingerprints(plans), "versions": versions()}
 
 
-def check_output(output: str, this_corpus: dict[str, Any], resume: bool) -> None:
-    """Refuses a folder that holds another finished corpus, or nothing to resume.
+def check_output(
+    output: str, this_corpus: dict[str, Any], resume: bool, folders: Sequence[str]
+) -> None:
+    """Refuses a folder that holds another finished corpus, nothing to resume, or what is not ours.
+
+    Args:
+      folders: those below the output that the job removes and writes anew.
 
     Raises:
-      OutputError: naming what differs from the corpus that is there.
+      OutputError: naming what differs from the corpus that is there, or what the job did not write.
     """
     if not storage.is_remote(output) and os.path.exists(output) and not os.path.isdir(output):
         raise OutputError(f"{output} is a file: give a folder for the corpus")
+    marker = storage.join(output, STARTED)
     if not storage.exists(storage.join(output, SUCCESS)):
+        if not storage.exists(marker):
+            _refuse_strange(output, folders)
         return
     if resume:
         raise OutputError(f"{output} is finished: there is nothing to resume")
-    marker = storage.join(output, STARTED)
     if not storage.exists(marker):
         raise OutputError(
             f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
             "choose another folder"
         )
     _refuse_other(marker, this_corpus, f"{output} holds another corpus")
+
+
+def _refuse_strange(output: str, folders: Sequence[str]) -> None:
+    """Refuses folders with the names of ours that no run has left; they would be removed."""
+    for name in folders:
+        folder = storage.join(output, name)
+        if not storage.is_empty(folder):
+            raise OutputError(
+                f"{folder} holds files that no run of corpusbeam has left: choose another output"
+            )
 
 
 def check_work(work: WorkFolder, this_work: dict[str, Any]) -> None:

@@ -327,6 +327,29 @@ def test_a_mistake_leaves_a_finished_corpus_finished(capsys, tmp_path, documents
     assert list(problems(str(corpus.folder))) == []
 
 
+def test_folders_that_no_run_has_left_are_not_removed(capsys, tmp_path):
+    mine = tmp_path / "out" / "train" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("years of work")
+    code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "out", "--quiet")
+    assert code == 2
+    assert re.fullmatch(r"corpusbeam: error: \S*/out/train holds files that no run [^\n]*\n", err)
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == ["train", "mine.txt"]
+
+
+def test_an_output_below_a_file_is_one_line(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "file" / "o", "--quiet")
+    assert code == 2
+    assert re.fullmatch(r"corpusbeam: error: \S*/file/o/\S+ cannot be [^\n]*\n", err)
+
+
+def test_a_folder_is_no_recipe(capsys, tmp_path):
+    code, _, err = run(capsys, "build", tmp_path, "--output", tmp_path / "o", "--quiet")
+    assert code == 2
+    assert re.fullmatch(r"corpusbeam: error: \S+: this recipe cannot be read [^\n]*\n", err)
+
+
 def test_the_output_may_not_be_a_file(capsys, tmp_path):
     (tmp_path / "taken").write_text("")
     code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "taken")
