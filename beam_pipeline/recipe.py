@@ -375,6 +375,15 @@ def find(name_or_path: str) -> str:
 
 AnyRecipe = TypeVar("AnyRecipe", bound=JobRecipe)
 
+# What pydantic says of these is for those who know Python and the models here.
+_IN_WORDS = {
+    "dict_type": "Input should be a mapping of keys to values",
+    "int_from_float": "Input should be a whole number",
+    "int_parsing": "Input should be a whole number",
+    "model_type": "Input should be a mapping",
+    "tuple_type": "Input should be a list",
+}
+
 # A key that recipes of one job must have and those of others do not know.
 _TELLING_KEYS = {"sources": "build", "source": "traces"}
 
@@ -438,9 +447,8 @@ def _first_mistake(error: ValidationError, raw: dict[str, Any], kind: type[JobRe
     """The most telling mistake of a validation, as one line."""
     mistakes = error.errors(include_url=False)
     # The tokenizer is a word or a mapping, and pydantic reports a failure for each branch.
-    branches = [m for m in mistakes if "literal['bytes']" not in m["loc"]]
-    mistakes = branches or mistakes
-    first = next((m for m in mistakes if m["type"] == "extra_forbidden"), mistakes[0])
+    branches = [m for m in mistakes if "literal['bytes']" not in m["loc"]] or mistakes
+    first = next((m for m in branches if m["type"] == "extra_forbidden"), branches[0])
     place = ""
     for part in first["loc"]:
         if isinstance(part, int):
@@ -454,7 +462,10 @@ def _first_mistake(error: ValidationError, raw: dict[str, Any], kind: type[JobRe
         return f"{place}: unknown key{hint}"
     if first["type"] == "missing":
         return f"{place}: this key is missing"
-    message = first["msg"].removeprefix("Value error, ")
+    message = _IN_WORDS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+    if first["type"] == "model_type":
+        message += f" with the keys {', '.join(_keys_at(first['loc'], kind))}"
+        message += ", or the word bytes" if branches != mistakes else ""
     got = first.get("input")
     if first["type"] != "value_error" and isinstance(got, (str, int, float, bool)):
         message += f", got {got!r}"

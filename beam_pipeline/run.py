@@ -1,6 +1,7 @@
 """Runs jobs: options, launch, graph, and what the terminal shows of them."""
 
 import contextlib
+import io
 import os
 import re
 import shlex
@@ -298,8 +299,11 @@ def unknown_options(options: PipelineOptions) -> list[str]:
     Raises:
       CorpusError: an option has a value that it cannot take.
     """
-    try:
-        given = options.get_all_options(retain_unknown_options=True)
-    except SystemExit as error:
-        raise CorpusError("an option has a value it cannot take (see above)") from error
+    # argparse prints the hundred options of Beam before it says what is wrong.
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        try:
+            given = options.get_all_options(retain_unknown_options=True)
+        except SystemExit as error:
+            reason = printed.getvalue().strip().rpartition("error: ")[2]
+            raise CorpusError(f"{reason}: see corpusbeam build --help") from error
     return sorted(given.keys() - PipelineOptions([]).get_all_options().keys())

@@ -71,7 +71,8 @@ def check_output(
             f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
             "choose another folder"
         )
-    _refuse_other(marker, this_corpus, f"{output} holds another corpus")
+    mend = "choose another folder, or delete this one"
+    _refuse_other(marker, this_corpus, f"{output} holds another corpus", mend)
 
 
 def _refuse_strange(output: str, folders: Sequence[str]) -> None:
@@ -95,7 +96,8 @@ def check_work(work: WorkFolder, this_work: dict[str, Any]) -> None:
         return
     if not storage.exists(work.started()):
         raise OutputError(f"{work.root} holds no work to resume: build without --resume")
-    _refuse_other(work.started(), this_work, f"{work.root} holds the work of another run")
+    what = f"{work.root} holds the work of another run"
+    _refuse_other(work.started(), this_work, what, "start anew, without --resume")
 
 
 def take(
@@ -139,13 +141,11 @@ def _fingerprints(plans: list[Plan]) -> dict[str, dict[str, str]]:
         }
 
 
-def _refuse_other(path: str, now: dict[str, Any], what: str) -> None:
+def _refuse_other(path: str, now: dict[str, Any], what: str, mend: str) -> None:
     before = orjson.loads(storage.read_bytes(path))
     different = list(_differences(before, now, ""))
     if different:
-        raise OutputError(
-            f"{what}: {'; '.join(different[:3])}: choose another folder, or delete this one"
-        )
+        raise OutputError(f"{what}: {'; '.join(different[:3])}: {mend}")
 
 
 def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
@@ -153,8 +153,20 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
         for key in sorted({*before, *now}):
             inside = f"{place}.{key}" if place else key
             yield from _differences(before.get(key), now.get(key), inside)
+    elif _is_named(before) and _is_named(now):
+        each = ({part["name"]: part for part in parts} for parts in (before, now))
+        inside = list(_differences(*each, place))
+        if inside or before == now:
+            yield from inside
+        else:
+            yield f"{place} are in another order"
     elif before != now:
         yield f"{place} was {_short(before)} and is now {_short(now)}"
+
+
+def _is_named(value: Any) -> bool:
+    """Whether a value is a list of mappings with names, such as a recipe's sources."""
+    return isinstance(value, list) and all(isinstance(v, dict) and "name" in v for v in value)
 
 
 def _short(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from transforms import hub_token, storage
+from transforms import credentials, hub_token, storage
 from transforms.errors import TokenizerError
 
 _GIVE_TOKEN = "set HF_TOKEN in the environment, or token_secret in the recipe"
@@ -16,6 +16,11 @@ def read(location: str) -> bytes:
     """
     try:
         return storage.read_bytes(location)
+    except FileNotFoundError as error:
+        raise TokenizerError(
+            f"there is no tokenizer file {location}: check its path, or make one with `corpusbeam "
+            "train-tokenizer`"
+        ) from error
     except OSError as error:
         raise TokenizerError(
             f"tokenizer file {location} cannot be read ({error.strerror or error}): "
@@ -39,7 +44,9 @@ def download(repo: str, token_secret: str | None = None) -> bytes:
 
     token = hub_token.fetch(token_secret) if token_secret else None
     try:
-        return Path(hf_hub_download(repo, "tokenizer.json", token=token)).read_bytes()
+        # The client tells of each attempt that fails.
+        with credentials.quiet("huggingface_hub"):
+            return Path(hf_hub_download(repo, "tokenizer.json", token=token)).read_bytes()
     except errors.GatedRepoError as error:
         mend = f"is gated: accept its terms at https://huggingface.co/{repo} and {_GIVE_TOKEN}"
         raise TokenizerError(f"tokenizer repo {repo} {mend}") from error
