@@ -167,6 +167,7 @@ class Warn(StrictModel):
 
     Attributes:
       step_loss: a step drops more than this share of a source's documents.
+      short: train lacks more than this part of `train_tokens`.
       off_target: a source's share of the tokens is off its weight by more than this part of it.
       cluster_texts: a cluster of near duplicates has more different texts, which look alike
         because they fill in one template rather than because they were copied.
@@ -176,6 +177,7 @@ class Warn(StrictModel):
     """
 
     step_loss: float = Field(default=0.5, ge=0, le=1)
+    short: float = Field(default=0.01, ge=0, le=1)
     off_target: float = Field(default=0.1, ge=0)
     cluster_texts: int = Field(default=100, ge=1)
     tokens_per_byte: float = Field(default=0.5, gt=0)
