@@ -73,12 +73,23 @@ def _check_places(arguments: argparse.Namespace) -> None:
                 credentials.require()
 
 
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"corpusbeam {version('corpusbeam')}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="corpusbeam",
         description="Turns raw documents into training-ready token shards.",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     build = commands.add_parser(

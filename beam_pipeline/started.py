@@ -154,12 +154,10 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
             inside = f"{place}.{key}" if place else key
             yield from _differences(before.get(key), now.get(key), inside)
     elif _is_named(before) and _is_named(now):
-        each = ({part["name"]: part for part in parts} for parts in (before, now))
-        inside = list(_differences(*each, place))
-        if inside or before == now:
-            yield from inside
-        else:
-            yield f"{place} are in another order"
+        found = list(_differences(_by_name(before), _by_name(now), place))
+        if not found and before != now:
+            found = [f"{place} are in another order"]
+        yield from found
     elif before != now:
         yield f"{place} was {_short(before)} and is now {_short(now)}"
 
@@ -167,6 +165,10 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
 def _is_named(value: Any) -> bool:
     """Whether a value is a list of mappings with names, such as a recipe's sources."""
     return isinstance(value, list) and all(isinstance(v, dict) and "name" in v for v in value)
+
+
+def _by_name(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {part["name"]: part for part in parts}
 
 
 def _short(value: Any) -> str:

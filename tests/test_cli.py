@@ -3,6 +3,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -320,6 +321,13 @@ def test_help_comes_without_beam(tmp_path):
         "sys.exit('apache_beam' in sys.modules or 'numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"corpusbeam {version('corpusbeam')}\n"
 
 
 def test_the_module_runs_as_the_command():
