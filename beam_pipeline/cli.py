@@ -14,6 +14,7 @@ from beam_pipeline.progress.starting import show_start
 from transforms.errors import CorpusError
 
 if TYPE_CHECKING:
+    from beam_pipeline.recipe import AnyRecipe
     from beam_pipeline.run import Job
 
 
@@ -72,12 +73,23 @@ def _check_places(arguments: argparse.Namespace) -> None:
                 credentials.require()
 
 
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"corpusbeam {version('corpusbeam')}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="corpusbeam",
         description="Turns raw documents into training-ready token shards.",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     build = commands.add_parser(
@@ -252,17 +264,32 @@ def _add_job_arguments(command: argparse.ArgumentParser, made: str) -> None:
 
 def _build(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     show_start(quiet=arguments.quiet)
-    from beam_pipeline.recipe import Recipe, find, load
+    from beam_pipeline.recipe import Recipe
     from beam_pipeline.specs import tokenizer_spec
     from transforms.tokenizers.ahead import prepare_ahead
 
-    # What is wrong with a recipe is told before Beam is imported, which takes a second.
-    path = find(arguments.recipe)
-    recipe = load(path, Recipe)
+    path, recipe = _load(arguments, beam_options, Recipe)
     prepare_ahead(tokenizer_spec(recipe, path))
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
         from beam_pipeline.corpus_job import CORPUS
     return _run(CORPUS, arguments, beam_options)
+
+
+def _load(
+    arguments: argparse.Namespace, beam_options: list[str], kind: "type[AnyRecipe]"
+) -> "tuple[str, AnyRecipe]":
+    """A recipe and where it is; what is wrong with it is told before Beam's second of imports.
+
+    One that Beam has to read is read with its options.
+    """
+    from beam_pipeline.recipe import find, load
+
+    if _is_remote(arguments.recipe):
+        with importing():
+            from beam_pipeline.run import use_options
+        use_options(arguments.recipe, arguments.output, beam_options)
+    path = find(arguments.recipe)
+    return path, load(path, kind)
 
 
 def _is_remote(*settings: object) -> bool:
@@ -272,11 +299,9 @@ def _is_remote(*settings: object) -> bool:
 
 def _traces(arguments: argparse.Namespace, beam_options: list[str]) -> int:
     show_start(quiet=arguments.quiet)
-    from beam_pipeline.recipe import find, load
     from beam_pipeline.traces_recipe import TracesRecipe
 
-    path = find(arguments.recipe)
-    recipe = load(path, TracesRecipe)
+    path, recipe = _load(arguments, beam_options, TracesRecipe)
     with importing(cloud=_is_remote(recipe.canonical(), path, arguments.output, *beam_options)):
         from beam_pipeline.traces_job import TRACES
     return _run(TRACES, arguments, beam_options)

@@ -60,6 +60,7 @@ def concerns(
     """
     return [
         *_losses(manifest, warn.step_loss),
+        *_short(manifest, warn.short),
         *_off_target(manifest, warn.off_target),
         *_templates(manifest, clusters, warn.cluster_texts),
         *_costly(manifest, found, warn.tokens_per_byte),
@@ -115,6 +116,18 @@ def lost_in(account: dict[str, dict[str, int]], step: Step) -> dict[str, int]:
 def in_words(outcome: str) -> str:
     """A ledger outcome for people: its reason, if it has one."""
     return (outcome.partition(":")[2] or outcome).replace("_", " ")
+
+
+def _short(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:
+    asked = manifest["recipe"]["train_tokens"]
+    tokens = sum(source["realized_tokens"] for source in manifest["sources"])
+    lacking = 1 - tokens / asked
+    if lacking > limit:
+        message = (
+            f"train has {tokens:,} of the {asked:,} tokens of train_tokens: read more, ask for "
+            f"less, or change when_short ({manifest['recipe']['when_short']})"
+        )
+        yield Concern("short", None, lacking, limit, message)
 
 
 def _off_target(manifest: dict[str, Any], limit: float) -> Iterator[Concern]:

@@ -16,6 +16,7 @@ from transforms import duplicates, quality, readers, rejects, storage
 from transforms.budget import BudgetSettings
 from transforms.clusters import Keep
 from transforms.documents import RowBatch
+from transforms.errors import RecipeError
 from transforms.kernels.minhash import Signer, candidate_probability
 from transforms.land import plan_work, write_pieces
 from transforms.near_dedup import NearDedupSettings
@@ -81,7 +82,7 @@ def launch(asked: JobArguments) -> Launch:
     output, resume = asked.output, asked.resume
     recipe_path = recipes.find(asked.recipe)
     recipe = recipes.load(recipe_path, Recipe)
-    rules = tuple(_rules(source) for source in recipe.sources)
+    rules = tuple(_rules(source, recipe_path) for source in recipe.sources)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     if asked.offline:
         specs = [planning.offline(spec) for spec in specs]
@@ -93,12 +94,13 @@ def launch(asked: JobArguments) -> Launch:
     work = WorkFolder(work_root(output, asked.work_dir), resume)
     this_corpus = started(recipe, plans, tokenizer, asked.offline)
     this_work = started_work(this_corpus, plans)
-    check_output(output, this_corpus, resume)
+    folders = (*SPLITS, rejects.FOLDER, duplicates.FOLDER)
+    check_output(output, this_corpus, resume, folders)
     check_work(work, this_work)
     sample = [text for planned in plans for text in sample_of(first_texts(planned))]
     path = storage.join(output, TOKENIZER)
     tokenizer, reason = settle(tokenizer, tokenizer_json, path, sample, asked.backend)
-    take(output, work, this_corpus, this_work, (*SPLITS, rejects.FOLDER, duplicates.FOLDER))
+    take(output, work, this_corpus, this_work, folders)
     write_plan(work, plans)
     return _settings(
         recipe,
@@ -144,8 +146,11 @@ def work_root(output: str, work_dir: str | None) -> str:
     return storage.join(work_dir, f"corpusbeam-{name}")
 
 
-def _rules(source: Source) -> quality.Rules:
-    return quality.rules_for(source.domain, source.filter)
+def _rules(source: Source, recipe_path: str) -> quality.Rules:
+    try:
+        return quality.rules_for(source.domain, source.filter)
+    except RecipeError as error:
+        raise RecipeError(f"{recipe_path}: sources[{source.name}].filter: {error}") from error
 
 
 def sample_of(texts: Iterable[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from beam_pipeline import measured
 from beam_pipeline.estimate import Estimate, Range, Resources, SourceEstimate
+from beam_pipeline.summary import in_shards
 from transforms.ledger import EXACT_DUPLICATE
 
 _STYLES = {"yes": "green", "no": "bold red", "perhaps": "yellow", "unknown": "yellow"}
@@ -153,8 +154,8 @@ def _resource_table(found: Estimate) -> Table:
     table.add_column("")
     takes = found.resources
     for name, told in (
-        ("train", f"{_short(found.train_tokens)} tokens in {_shards(found.train_shards)}"),
-        ("val", f"{_short(found.val_tokens)} tokens in {_shards(found.val_shards)}"),
+        ("train", f"{_short(found.train_tokens)} tokens in {in_shards(found.train_shards)}"),
+        ("val", f"{_short(found.val_tokens)} tokens in {in_shards(found.val_shards)}"),
         ("time here", _time(takes)),
         ("memory", _megabytes(takes.memory_mb)),
         ("disk, output", _megabytes(takes.output_mb)),
@@ -189,10 +190,6 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _shards(count: int) -> str:
-    return f"{count:,} shard" if count == 1 else f"{count:,} shards"
 
 
 def _megabytes(amount: float | None) -> str:

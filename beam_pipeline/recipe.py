@@ -9,7 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import orjson
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from transforms import storage
 from transforms.errors import RecipeError
@@ -19,6 +27,19 @@ Domain = Literal["web", "synthetic", "code", "math"]
 WEIGHT_TOLERANCE = 1e-9
 _SECRET_VERSION = re.compile(r"projects/[^/\s]+/secrets/[^/\s]+/versions/[^/\s]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def _names_a_secret(name: str) -> str:
+    # What else stands here may be the token itself: it is not repeated.
+    if not _SECRET_VERSION.fullmatch(name):
+        raise ValueError(
+            "this is not the name of a secret's version: write "
+            "projects/PROJECT/secrets/NAME/versions/latest"
+        )
+    return name
+
+
+SecretVersion = Annotated[str, AfterValidator(_names_a_secret)]
 
 
 class StrictModel(BaseModel):
@@ -63,12 +84,21 @@ class JobRecipe(StrictModel):
         ).hexdigest()
 
 
+def refuse_needless_secret(repo: str | None, secret: str | None) -> None:
+    """A tokenizer that is not on the hub needs no token; raises ValueError."""
+    if secret is not None and repo is None:
+        raise ValueError("token_secret goes with huggingface alone")
+
+
 class TokenizerRecipe(StrictModel):
     """Which tokenizer makes the ids; exactly one of `file` and `huggingface`, or the word bytes.
 
     Attributes:
       file: path of a `tokenizer.json`, relative to the recipe.
-      huggingface: repo id on the hub.
+      huggingface: repo id on the hub; the token for a gated one is taken from the environment,
+        `HF_TOKEN`, or from `token_secret`.
+      token_secret: `projects/PROJECT/secrets/NAME/versions/VERSION` in Google's Secret Manager,
+        which launch reads.
       bos: name of the token that begins a chunk of a document.
       eos: name of the token that ends it.
       pad: name of the token that fills up the last window of a shard.
@@ -78,6 +108,7 @@ class TokenizerRecipe(StrictModel):
 
     file: str | None = None
     huggingface: str | None = None
+    token_secret: SecretVersion | None = None
     bos: str = "<s>"
     eos: str = "</s>"
     pad: str = "<pad>"
@@ -88,6 +119,7 @@ class TokenizerRecipe(StrictModel):
     def _one_origin(self) -> "TokenizerRecipe":
         if (self.file is None) == (self.huggingface is None):
             raise ValueError("give exactly one of file and huggingface, or write tokenizer: bytes")
+        refuse_needless_secret(self.huggingface, self.token_secret)
         return self
 
 
@@ -135,6 +167,7 @@ class Warn(StrictModel):
 
     Attributes:
       step_loss: a step drops more than this share of a source's documents.
+      short: train lacks more than this part of `train_tokens`.
       off_target: a source's share of the tokens is off its weight by more than this part of it.
       cluster_texts: a cluster of near duplicates has more different texts, which look alike
         because they fill in one template rather than because they were copied.
@@ -144,6 +177,7 @@ class Warn(StrictModel):
     """
 
     step_loss: float = Field(default=0.5, ge=0, le=1)
+    short: float = Field(default=0.01, ge=0, le=1)
     off_target: float = Field(default=0.1, ge=0)
     cluster_texts: int = Field(default=100, ge=1)
     tokens_per_byte: float = Field(default=0.5, gt=0)
@@ -170,18 +204,7 @@ class HubSource(StrictModel):
     split: str = "train"
     revision: str | None = None
     gated: bool = False
-    token_secret: str | None = None
-
-    @field_validator("token_secret")
-    @classmethod
-    def _names_a_secret(cls, name: str | None) -> str | None:
-        # What else stands here may be the token itself: it is not repeated.
-        if name is not None and not _SECRET_VERSION.fullmatch(name):
-            raise ValueError(
-                "this is not the name of a secret's version: write "
-                "projects/PROJECT/secrets/NAME/versions/latest"
-            )
-        return name
+    token_secret: SecretVersion | None = None
 
 
 class SyntheticSource(StrictModel):
@@ -354,6 +377,15 @@ def find(name_or_path: str) -> str:
 
 AnyRecipe = TypeVar("AnyRecipe", bound=JobRecipe)
 
+# What pydantic says of these is for those who know Python and the models here.
+_IN_WORDS = {
+    "dict_type": "Input should be a mapping of keys to values",
+    "int_from_float": "Input should be a whole number",
+    "int_parsing": "Input should be a whole number",
+    "model_type": "Input should be a mapping",
+    "tuple_type": "Input should be a list",
+}
+
 # A key that recipes of one job must have and those of others do not know.
 _TELLING_KEYS = {"sources": "build", "source": "traces"}
 
@@ -394,8 +426,18 @@ def parse(text: bytes, place: str, kind: type[AnyRecipe]) -> AnyRecipe:
 
 
 def load(path: str, kind: type[AnyRecipe]) -> AnyRecipe:
-    """Reads the recipe in a file; see `parse`."""
-    return parse(storage.read_bytes(path), path, kind)
+    """Reads the recipe in a file; see `parse`.
+
+    Raises:
+      RecipeError: also where the file cannot be read.
+    """
+    try:
+        text = storage.read_bytes(path)
+    except OSError as error:
+        raise RecipeError(
+            f"{path}: this recipe cannot be read ({error.strerror or error}): give a YAML file"
+        ) from error
+    return parse(text, path, kind)
 
 
 def beside(recipe_path: str, path: str) -> str:
@@ -407,9 +449,8 @@ def _first_mistake(error: ValidationError, raw: dict[str, Any], kind: type[JobRe
     """The most telling mistake of a validation, as one line."""
     mistakes = error.errors(include_url=False)
     # The tokenizer is a word or a mapping, and pydantic reports a failure for each branch.
-    branches = [m for m in mistakes if "literal['bytes']" not in m["loc"]]
-    mistakes = branches or mistakes
-    first = next((m for m in mistakes if m["type"] == "extra_forbidden"), mistakes[0])
+    branches = [m for m in mistakes if "literal['bytes']" not in m["loc"]] or mistakes
+    first = next((m for m in branches if m["type"] == "extra_forbidden"), branches[0])
     place = ""
     for part in first["loc"]:
         if isinstance(part, int):
@@ -423,7 +464,10 @@ def _first_mistake(error: ValidationError, raw: dict[str, Any], kind: type[JobRe
         return f"{place}: unknown key{hint}"
     if first["type"] == "missing":
         return f"{place}: this key is missing"
-    message = first["msg"].removeprefix("Value error, ")
+    message = _IN_WORDS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+    if first["type"] == "model_type":
+        message += f" with the keys {', '.join(_keys_at(first['loc'], kind))}"
+        message += ", or the word bytes" if branches != mistakes else ""
     got = first.get("input")
     if first["type"] != "value_error" and isinstance(got, (str, int, float, bool)):
         message += f", got {got!r}"

@@ -1,6 +1,7 @@
 """Runs jobs: options, launch, graph, and what the terminal shows of them."""
 
 import contextlib
+import io
 import os
 import re
 import shlex
@@ -91,9 +92,7 @@ def build(
       KeyboardInterrupt: the run was stopped; `--resume` goes on with it.
     """
     console = Console(stderr=True, quiet=quiet)
-    options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
-    # A pipeline does so too, but launch reads and writes before there is one.
-    FileSystems.set_options(options)
+    options = use_options(recipe, output, beam_options)
     if verbose:
         console.print(", ".join(" ".join(item) for item in versions().items()), highlight=False)
     # What runs elsewhere cannot be seen from here.
@@ -117,6 +116,20 @@ def build(
         if not quiet:
             job.print_summary(output, Console())
     return 0
+
+
+def use_options(recipe: str, output: str, beam_options: Sequence[str]) -> PipelineOptions:
+    """Parses the options of a job, and reads and writes files as they say from here on.
+
+    A pipeline does so too, but files are read before there is one, and Beam keeps for a process the
+    credentials that the first of them asked for.
+
+    Raises:
+      CorpusError: see `parse_options`.
+    """
+    options = parse_options([*beam_options, f"--recipe={recipe}", f"--output={output}"])
+    FileSystems.set_options(options)
+    return options
 
 
 def parse_options(argv: Sequence[str]) -> PipelineOptions:
@@ -286,8 +299,11 @@ def unknown_options(options: PipelineOptions) -> list[str]:
     Raises:
       CorpusError: an option has a value that it cannot take.
     """
-    try:
-        given = options.get_all_options(retain_unknown_options=True)
-    except SystemExit as error:
-        raise CorpusError("an option has a value it cannot take (see above)") from error
+    # argparse prints the hundred options of Beam before it says what is wrong.
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        try:
+            given = options.get_all_options(retain_unknown_options=True)
+        except SystemExit as error:
+            reason = printed.getvalue().strip().rpartition("error: ")[2]
+            raise CorpusError(f"{reason}: see corpusbeam build --help") from error
     return sorted(given.keys() - PipelineOptions([]).get_all_options().keys())

@@ -49,6 +49,7 @@ def tokenizer_spec(recipe: Recipe, recipe_path: str) -> TokenizerSpec:
         asked.pad,
         asked.add_missing,
         asked.dtype,
+        token_secret=asked.token_secret,
     )
 
 

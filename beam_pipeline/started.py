@@ -46,25 +46,43 @@ def started_work(this_corpus: dict[str, Any], plans: list[Plan]) -> dict[str, An
     return {**this_corpus, "inputs": _fingerprints(plans), "versions": versions()}
 
 
-def check_output(output: str, this_corpus: dict[str, Any], resume: bool) -> None:
-    """Refuses a folder that holds another finished corpus, or nothing to resume.
+def check_output(
+    output: str, this_corpus: dict[str, Any], resume: bool, folders: Sequence[str]
+) -> None:
+    """Refuses a folder that holds another finished corpus, nothing to resume, or what is not ours.
+
+    Args:
+      folders: those below the output that the job removes and writes anew.
 
     Raises:
-      OutputError: naming what differs from the corpus that is there.
+      OutputError: naming what differs from the corpus that is there, or what the job did not write.
     """
     if not storage.is_remote(output) and os.path.exists(output) and not os.path.isdir(output):
         raise OutputError(f"{output} is a file: give a folder for the corpus")
+    marker = storage.join(output, STARTED)
     if not storage.exists(storage.join(output, SUCCESS)):
+        if not storage.exists(marker):
+            _refuse_strange(output, folders)
         return
     if resume:
         raise OutputError(f"{output} is finished: there is nothing to resume")
-    marker = storage.join(output, STARTED)
     if not storage.exists(marker):
         raise OutputError(
             f"{output} holds a corpus that says nothing of its recipe ({STARTED} is missing): "
             "choose another folder"
         )
-    _refuse_other(marker, this_corpus, f"{output} holds another corpus")
+    mend = "choose another folder, or delete this one"
+    _refuse_other(marker, this_corpus, f"{output} holds another corpus", mend)
+
+
+def _refuse_strange(output: str, folders: Sequence[str]) -> None:
+    """Refuses folders with the names of ours that no run has left; they would be removed."""
+    for name in folders:
+        folder = storage.join(output, name)
+        if not storage.is_empty(folder):
+            raise OutputError(
+                f"{folder} holds files that no run of corpusbeam has left: choose another output"
+            )
 
 
 def check_work(work: WorkFolder, this_work: dict[str, Any]) -> None:
@@ -78,7 +96,8 @@ def check_work(work: WorkFolder, this_work: dict[str, Any]) -> None:
         return
     if not storage.exists(work.started()):
         raise OutputError(f"{work.root} holds no work to resume: build without --resume")
-    _refuse_other(work.started(), this_work, f"{work.root} holds the work of another run")
+    what = f"{work.root} holds the work of another run"
+    _refuse_other(work.started(), this_work, what, "start anew, without --resume")
 
 
 def take(
@@ -122,13 +141,11 @@ def _fingerprints(plans: list[Plan]) -> dict[str, dict[str, str]]:
         }
 
 
-def _refuse_other(path: str, now: dict[str, Any], what: str) -> None:
+def _refuse_other(path: str, now: dict[str, Any], what: str, mend: str) -> None:
     before = orjson.loads(storage.read_bytes(path))
     different = list(_differences(before, now, ""))
     if different:
-        raise OutputError(
-            f"{what}: {'; '.join(different[:3])}: choose another folder, or delete this one"
-        )
+        raise OutputError(f"{what}: {'; '.join(different[:3])}: {mend}")
 
 
 def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
@@ -136,8 +153,22 @@ def _differences(before: Any, now: Any, place: str) -> Iterator[str]:
         for key in sorted({*before, *now}):
             inside = f"{place}.{key}" if place else key
             yield from _differences(before.get(key), now.get(key), inside)
+    elif _is_named(before) and _is_named(now):
+        found = list(_differences(_by_name(before), _by_name(now), place))
+        if not found and before != now:
+            found = [f"{place} are in another order"]
+        yield from found
     elif before != now:
         yield f"{place} was {_short(before)} and is now {_short(now)}"
+
+
+def _is_named(value: Any) -> bool:
+    """Whether a value is a list of mappings with names, such as a recipe's sources."""
+    return isinstance(value, list) and all(isinstance(v, dict) and "name" in v for v in value)
+
+
+def _by_name(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {part["name"]: part for part in parts}
 
 
 def _short(value: Any) -> str:

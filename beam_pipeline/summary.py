@@ -54,11 +54,16 @@ def print_shards(
     """Prints where the shards of each part are, by its path below the folder."""
     for name, part in parts.items():
         console.print(
-            f"{name}: {part['n_shards']} shards, {part['n_sequences']:,} windows of "
+            f"{name}: {in_shards(part['n_shards'])}, {part['n_sequences']:,} windows of "
             f"{seq_len} in {folder}/{name}",
             highlight=False,
             soft_wrap=True,
         )
+
+
+def in_shards(count: int) -> str:
+    """So many shards, in words."""
+    return f"{count:,} shard" if count == 1 else f"{count:,} shards"
 
 
 def print_warnings(manifest: dict[str, Any], console: Console) -> None:

@@ -96,13 +96,14 @@ def launch_traces(asked: JobArguments) -> TracesLaunch:
     )
     this_run = started(recipe, [plan], prepared, asked.offline)
     this_work = started_work(this_run, [plan])
-    check_output(output, this_run, resume)
+    folders = (*encode.folders(), rejects.FOLDER)
+    check_output(output, this_run, resume, folders)
     check_work(work, this_work)
     path, reason = storage.join(output, TOKENIZER), ""
     if prepared is not None:
         sample = list(sample_of(_example_texts(plan, parser)))
         prepared, reason = settle(prepared, tokenizer_json, path, sample, asked.backend)
-    take(output, work, this_run, this_work, (*encode.folders(), rejects.FOLDER))
+    take(output, work, this_run, this_work, folders)
     write_plan(work, [plan])
     return TracesLaunch(
         output=output,
@@ -160,6 +161,7 @@ def tokenizer_spec(recipe: TracesRecipe, recipe_path: str, backend: BackendChoic
         asked.dtype,
         backend,
         tuple(names.items()),
+        asked.token_secret,
     )
 
 

@@ -4,7 +4,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from beam_pipeline.recipe import HubSource, Input, JobRecipe, StrictModel
+from beam_pipeline.recipe import (
+    HubSource,
+    Input,
+    JobRecipe,
+    SecretVersion,
+    StrictModel,
+    refuse_needless_secret,
+)
 from transforms.traces.geometry import LAYOUTS, Geometry, Layout
 from transforms.traces.parsers import ParserSpec
 from transforms.traces.special_tokens import DEFAULT_NAMES, special_names
@@ -49,7 +56,10 @@ class TracesTokenizer(StrictModel):
 
     Attributes:
       file: path of a `tokenizer.json`, relative to the recipe.
-      huggingface: repo id on the hub.
+      huggingface: repo id on the hub; the token for a gated one is taken from the environment,
+        `HF_TOKEN`, or from `token_secret`.
+      token_secret: `projects/PROJECT/secrets/NAME/versions/VERSION` in Google's Secret Manager,
+        which launch reads.
       train: settings of one that is trained in the job.
       names: names of special tokens by role, where they are not the usual ones.
       add_missing: a special token that the vocabulary lacks takes the next free id.
@@ -58,6 +68,7 @@ class TracesTokenizer(StrictModel):
 
     file: str | None = None
     huggingface: str | None = None
+    token_secret: SecretVersion | None = None
     train: Training | None = None
     names: dict[str, str] = Field(default_factory=dict)
     add_missing: bool = False
@@ -69,6 +80,7 @@ class TracesTokenizer(StrictModel):
         if len(given) != 1:
             got = " and ".join(given) or "none"
             raise ValueError(f"give exactly one of file, huggingface, train (got {got})")
+        refuse_needless_secret(self.huggingface, self.token_secret)
         if self.train and self.dtype == "uint16" and self.train.vocab_size > 1 << 16:
             raise ValueError(f"a vocab_size of {self.train.vocab_size} does not fit uint16")
         unknown = [role for role in self.names if role not in DEFAULT_NAMES]

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from beam_pipeline.finished import ShardFiles, listing_problems, read_manifest, report_problems
 from beam_pipeline.manifest import MANIFEST
+from beam_pipeline.summary import in_shards
 from beam_pipeline.traces_manifest import is_traces
 from beam_pipeline.verify_traces import traces_problems
 from transforms import ledger
@@ -33,7 +34,7 @@ def verify(folder: str) -> int:
         console.print(f"{len(found)} problems in {folder}", highlight=False, soft_wrap=True)
         return 1
     console.print(
-        f"[green]ok[/green]  {folder}: {whole['n_shards']} shards, {whole['n_sequences']:,} "
+        f"[green]ok[/green]  {folder}: {in_shards(whole['n_shards'])}, {whole['n_sequences']:,} "
         f"windows of {whole['seq_len']}, {whole['n_documents']:,} documents, "
         f"{whole['n_document_tokens']:,} tokens; sizes, checksums, ids, "
         f"{'layouts' if is_traces(whole) else 'boundaries'}, documents, splits and ledger agree",

@@ -3,6 +3,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,11 @@ MISTAKES = {
     "weights": ({}, {"weight": 0.5}, r"weights of the sources must add up to 1"),
     "no file": ({}, {"files": "nowhere/*.jsonl"}, r"source 'web': .*nowhere/\*\.jsonl matches no"),
     "column": ({}, {"text_column": "body"}, r"source 'web': .*'body'.*columns.*id, text"),
-    "threshold": ({}, {"filter": {"min_word": 3}}, r"min_word\b.*min_words"),
+    "threshold": (
+        {},
+        {"filter": {"min_word": 3}},
+        r"sources\[web\]\.filter: .*min_word\b.*min_words",
+    ),
     "eos": (
         {"tokenizer": {"file": str(DEMO / "tokenizer.json"), "eos": "<end>"}},
         {},
@@ -121,6 +126,14 @@ def test_a_terminal_shows_a_start_that_the_next_line_covers(
     assert err.startswith(f"{sign}corpusbeam: error: no recipe nothing")
 
 
+def test_a_value_that_an_option_cannot_take_is_one_line(capsys, tmp_path):
+    for option in ("--piece_bytes=many", "--tokenizer_backend=fast", "--num_workers=x"):
+        code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "o", option)
+        assert code == 2
+        name, _, value = option.partition("=")
+        assert re.fullmatch(rf"corpusbeam: error: argument {name}: [^\n]*'{value}'[^\n]*\n", err)
+
+
 def test_an_unknown_recipe_names_those_there_are(capsys, tmp_path):
     code, _, err = run(capsys, "build", "nothing", "--output", tmp_path / "o")
     assert code == 2
@@ -130,14 +143,20 @@ def test_an_unknown_recipe_names_those_there_are(capsys, tmp_path):
 def test_an_output_that_holds_another_corpus_is_refused_by_what_differs(
     capsys, tmp_path, documents
 ):
-    recipe = recipe_of([source_of("web", documents)])
+    sources = [source_of("web", documents), source_of("none", documents, 0.0)]
+    recipe = recipe_of(sources)
     corpus = build(tmp_path, recipe)
     hashes = corpus.hashes()
     path = tmp_path / "recipe.yaml"
-    path.write_text(yaml.safe_dump({**recipe, "seed": 2}))
-    code, _, err = run(capsys, "build", path, "--output", corpus.folder)
-    assert code == 2
-    assert "holds another corpus: recipe.seed was 1337 and is now 2" in err
+    for changes, words in (
+        ({"seed": 2}, "recipe.seed was 1337 and is now 2"),
+        ({"sources": sources[::-1]}, "recipe.sources are in another order"),
+        ({"sources": sources[:1]}, "recipe.sources.none was {"),
+    ):
+        path.write_text(yaml.safe_dump({**recipe, **changes}))
+        code, _, err = run(capsys, "build", path, "--output", corpus.folder)
+        assert code == 2
+        assert f"{words}" in err.partition(" holds another corpus: ")[2]
     assert jobs.Corpus(corpus.folder).hashes() == hashes
     assert (corpus.folder / "_SUCCESS").exists()
     # The same corpus may be built again in its place.
@@ -282,6 +301,18 @@ def test_train_tokenizer_writes_a_tokenizer_of_the_size(capsys, tmp_path, docume
     assert code == 0
 
 
+@pytest.mark.parametrize("size", [-5, 0, 258])
+def test_a_vocabulary_that_cannot_hold_bytes_is_one_line(capsys, tmp_path, size):
+    output = tmp_path / "t.json"
+    argv = ("train-tokenizer", "synthetic", "--vocab-size", size, "--output", output)
+    code, _, err = run(capsys, *argv)
+    assert code == 2
+    assert re.fullmatch(
+        r"corpusbeam: error: a vocabulary of -?\d+ is too small: [^\n]* 259[^\n]*\n", err
+    )
+    assert not output.exists()
+
+
 def test_help_comes_without_beam(tmp_path):
     program = (
         "import sys; from beam_pipeline.cli import main\n"
@@ -290,6 +321,13 @@ def test_help_comes_without_beam(tmp_path):
         "sys.exit('apache_beam' in sys.modules or 'numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"corpusbeam {version('corpusbeam')}\n"
 
 
 def test_the_module_runs_as_the_command():
@@ -325,6 +363,29 @@ def test_a_mistake_leaves_a_finished_corpus_finished(capsys, tmp_path, documents
         assert re.search(message, err), err
         assert (corpus.folder / "_SUCCESS").exists()
     assert list(problems(str(corpus.folder))) == []
+
+
+def test_folders_that_no_run_has_left_are_not_removed(capsys, tmp_path):
+    mine = tmp_path / "out" / "train" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("years of work")
+    code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "out", "--quiet")
+    assert code == 2
+    assert re.fullmatch(r"corpusbeam: error: \S*/out/train holds files that no run [^\n]*\n", err)
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == ["train", "mine.txt"]
+
+
+def test_an_output_below_a_file_is_one_line(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, "build", "synthetic", "--output", tmp_path / "file" / "o", "--quiet")
+    assert code == 2
+    assert re.fullmatch(r"corpusbeam: error: \S*/file/o/\S+ cannot be [^\n]*\n", err)
+
+
+def test_a_folder_is_no_recipe(capsys, tmp_path):
+    code, _, err = run(capsys, "build", tmp_path, "--output", tmp_path / "o", "--quiet")
+    assert code == 2
+    assert re.fullmatch(r"corpusbeam: error: \S+: this recipe cannot be read [^\n]*\n", err)
 
 
 def test_the_output_may_not_be_a_file(capsys, tmp_path):

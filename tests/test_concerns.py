@@ -17,14 +17,22 @@ def source(name, target=1.0, realized=1.0, target_tokens=100, available_tokens=1
         "realized_weight": realized,
         "target_tokens": target_tokens,
         "available_tokens": available_tokens,
+        "realized_tokens": target_tokens,
     }
+
+
+RECIPE = {
+    "train_tokens": 100,
+    "when_short": "shortfall",
+    "holdout": {"per_mille": 1, "max_tokens": 10_000_000},
+}
 
 
 def manifest(**changes):
     """Of a corpus that nobody need worry about."""
     found = {
         "tokenizer": {"name": "gpt2"},
-        "recipe": {"holdout": {"per_mille": 1, "max_tokens": 10_000_000}},
+        "recipe": RECIPE,
         "splits": {"val": {"n_document_tokens": 100_000}},
         "sources": [source("web")],
         "ledger": {"web": amounts(read=100, train=100)},
@@ -79,7 +87,20 @@ def test_a_share_off_its_target(target, realized, expected):
 
 
 def test_a_source_that_takes_no_tokens_has_no_target_to_miss():
-    assert found(manifest(sources=[source("web", 0, 0, 0)])) == []
+    sources = [source("web", 0, 0, 0), source("other")]
+    account = amounts(read=100, train=100)
+    assert found(manifest(sources=sources, ledger={"web": account, "other": account})) == []
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(125, []), (126, [("short", None)])])
+def test_a_budget_that_is_not_met(asked, expected):
+    changed = manifest(recipe={**RECIPE, "train_tokens": asked})
+    assert found(changed, short=0.2) == expected
+    (concern,) = concerns(changed, {}, (), Warn(short=0))
+    assert concern.message == (
+        f"train has 100 of the {asked} tokens of train_tokens: read more, ask for less, or change "
+        "when_short (shortfall)"
+    )
 
 
 @pytest.mark.parametrize(("texts", "expected"), [(100, []), (101, [("cluster_texts", "web")])])
@@ -110,7 +131,7 @@ def test_a_source_that_the_vocabulary_does_not_suit(tokens, name, expected):
 )
 def test_a_small_val_split(tokens, per_mille, max_tokens, expected):
     changed = manifest(
-        recipe={"holdout": {"per_mille": per_mille, "max_tokens": max_tokens}},
+        recipe={**RECIPE, "holdout": {"per_mille": per_mille, "max_tokens": max_tokens}},
         splits={"val": {"n_document_tokens": tokens}},
     )
     assert found(changed) == expected

@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 import zstandard
+from apache_beam.internal.gcp import auth
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 
 from beam_pipeline.cli import main
 from beam_pipeline.shards import WindowShards
@@ -188,6 +191,34 @@ def test_a_job_that_is_refused_fails_with_one_line_and_is_resumed(
     uploaded = "".join(unquote(path) for method, path, _ in seen if method == "PUT")
     assert "corpus/_work/tokens/" in uploaded
     assert not [path for path, _ in done if path.removeprefix(f"{bucket}/") in uploaded]
+
+
+@pytest.mark.parametrize("remote", ["recipe", "tokenizer"])
+def test_beams_options_say_as_whom_files_are_read(
+    bucket, inputs, tmp_path, remote, monkeypatch
+) -> None:
+    put(inputs, bucket)
+    recipe = f"{bucket}/recipe.yaml"
+    if remote == "tokenizer":
+        source = {"name": "s", "domain": "web", "weight": 1.0, "synthetic": {"documents": 20}}
+        asked = recipe_of([source], tokenizer={"file": f"{bucket}/tokenizer.json"})
+        recipe = str(tmp_path / "recipe.yaml")
+        Path(recipe).write_text(yaml.safe_dump(asked))
+    given = []
+    credentials = auth.get_service_credentials
+
+    def recorded(options: PipelineOptions) -> object:
+        given.append(options.view_as(GoogleCloudOptions).impersonate_service_account)
+        return credentials(PipelineOptions([]))
+
+    monkeypatch.setattr(auth, "get_service_credentials", recorded)
+    # What a process has before it is told anything.
+    FileSystems.set_options(PipelineOptions([]))
+    argv = ["build", recipe, "--output", str(tmp_path / "out"), *OPTIONS]
+    assert main([*argv, "--impersonate_service_account=builder@project"]) == 0
+    FileSystems.set_options(PipelineOptions([]))
+    # Beam keeps for a process the credentials that the first reading asked for.
+    assert given[0] == "builder@project"
 
 
 def test_mistakes_are_one_line(bucket, tmp_path, capsys) -> None:

@@ -82,7 +82,8 @@ def test_removing_twice_is_no_error(bucket: str, monkeypatch) -> None:
     for k in range(8):
         storage.write_whole(f"{bucket}/tree/{k}/x", b"x")
     storage.write_whole(f"{bucket}/tree-top", b"x")
-    for _ in range(2):
+    for k in range(2):
+        assert storage.is_empty(f"{bucket}/tree") == bool(k)
         storage.remove_tree(f"{bucket}/tree")
         storage.remove_file(f"{bucket}/tree/none")
     assert storage.expand(f"{bucket}/**") == [(f"{bucket}/tree-top", 1)]
@@ -192,6 +193,7 @@ def test_refusals_are_one_line(bucket: str, status: int, words: str, impatient) 
             storage.fingerprint,
             storage.remove_file,
             storage.remove_tree,
+            storage.is_empty,
             lambda path: storage.expand(f"{path}*"),
             lambda path: storage.write_whole(path, b"y"),
         ):
@@ -206,6 +208,7 @@ def test_a_bucket_that_is_not_there(bucket: str) -> None:
     assert not storage.exists(path)
     for use in (
         storage.remove_tree,
+        storage.is_empty,
         lambda path: storage.expand(f"{path}*"),
         lambda path: storage.write_whole(path, b"x"),
     ):

@@ -123,6 +123,14 @@ def test_work_of_another_recipe_or_of_changed_inputs_is_refused_by_name(tmp_path
     assert "holds the work of another run: recipe.seq_len was 64 and is now 128" in err
     assert b'"seq_len": 64' in (output / "_STARTED.json").read_bytes()
 
+    changed = yaml.safe_load(text)
+    changed["sources"][0]["filter"]["min_words"] = 7
+    recipe.write_text(yaml.safe_dump(changed))
+    code, err = resume(capsys, recipe, output)
+    assert code == 2
+    assert ": recipe.sources.web.filter.min_words was " in err
+    assert err.endswith(" and is now 7.0: start anew, without --resume\n")
+
     recipe.write_text(text)
     path = tmp_path / "web.jsonl"
     path.write_bytes(path.read_bytes().replace(b"the", b"teh"))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from transforms import storage
-from transforms.errors import CloudError
+from transforms.errors import CloudError, OutputError
 
 
 def failing():
@@ -34,6 +34,31 @@ def test_a_failed_write_leaves_what_was_there(tmp_path) -> None:
         storage.write_whole(path, failing())
     assert os.listdir(tmp_path) == ["a.bin"]
     assert storage.read_bytes(path) == b"old"
+
+
+def test_what_cannot_be_written_is_one_line_that_names_it(tmp_path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    below = str(tmp_path / "file" / "below")
+    for change in (
+        lambda: storage.write_whole(below, b"x"),
+        lambda: storage.write_whole(str(tmp_path / "folder"), b"x"),
+        lambda: storage.remove_file(below),
+        lambda: storage.remove_tree(below),
+    ):
+        with pytest.raises(OutputError, match=rf"^{tmp_path}/fi?o?l.* cannot be .*: check the pat"):
+            change()
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+def test_a_full_disk_is_one_line(tmp_path, monkeypatch) -> None:
+    opened = open
+    monkeypatch.setattr("builtins.open", lambda *_: opened("/dev/full", "wb"))
+    for size in (100, 1 << 20):
+        with pytest.raises(OutputError, match=r"No space left on device.*the room on its disk"):
+            storage.write_whole(str(tmp_path / "a.bin"), b"x" * size)
+    assert os.listdir(tmp_path) == []
 
 
 def test_nothing_is_under_the_name_while_writing(tmp_path) -> None:
@@ -76,6 +101,14 @@ def test_expand_and_remove(tmp_path) -> None:
     storage.remove_tree(str(tmp_path / "sub"))
     storage.remove_tree(str(tmp_path / "sub"))
     assert len(storage.expand(f"{tmp_path}/**")) == 2
+
+
+def test_empty_folders(tmp_path) -> None:
+    assert storage.is_empty(str(tmp_path / "nowhere"))
+    (tmp_path / "[a]" / "b").mkdir(parents=True)
+    assert storage.is_empty(str(tmp_path / "[a]"))
+    (tmp_path / "[a]" / "b" / ".hidden").touch()
+    assert not storage.is_empty(str(tmp_path / "[a]"))
 
 
 def test_names() -> None:

@@ -1,10 +1,11 @@
-"""A gated hub source whose token lies in Secret Manager: who gets it, and where it must not be."""
+"""A token of the hub that lies in Secret Manager: who gets it, and where it must not be."""
 
 import base64
 import bz2
 import logging
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import apache_beam as beam
@@ -18,12 +19,16 @@ from beam_pipeline.cli import main
 from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import launch
 from beam_pipeline.recipe import Recipe, parse
+from beam_pipeline.traces_launch import tokenizer_spec
+from beam_pipeline.traces_recipe import TracesRecipe
+from tests.fakes.hub import gated_repo
 from tests.fakes.secret_manager import secret_manager
 from tests.jobs import NO_FILTER, recipe_of
-from transforms import credentials
-from transforms.errors import CloudError, RecipeError
-from transforms.readers import hub_token
+from tests.tokenizers import samples
+from transforms import credentials, hub_token
+from transforms.errors import CloudError, RecipeError, TokenizerError
 from transforms.readers.synthetic import document
+from transforms.tokenizers.prepare import prepare
 
 SECRET = "projects/some-project/secrets/hub-token/versions/3"
 TOKEN = "a-token-that-nobody-may-see"
@@ -89,6 +94,103 @@ def test_the_token_is_fetched_by_name_and_left_nowhere(
     assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
     out, err = capfd.readouterr()
     assert TOKEN not in caplog.text + out + err
+
+
+REPO = "some/llama"
+
+
+@pytest.fixture
+def gated_tokenizer(tmp_path, monkeypatch) -> Iterator[list[str | None]]:
+    """A gated repository that has a tokenizer; yields the tokens with which it was asked."""
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    file = tmp_path / "tokenizer.json"
+    samples.small_tokenizer().save(str(file))
+    with gated_repo(REPO, file, TOKEN, tmp_path / "cache") as asked:
+        yield asked
+
+
+def tokenizer_recipe(folder: Path, **keys: str) -> Path:
+    source = {"name": "made", "domain": "web", "weight": 1.0, "synthetic": {"documents": 40}}
+    path = folder / "recipe.yaml"
+    asked = {"huggingface": REPO, **keys}
+    path.write_text(yaml.safe_dump(recipe_of([source]) | {"tokenizer": asked}))
+    return path
+
+
+def test_a_tokenizers_token_is_fetched_by_name_and_left_nowhere(
+    gated_tokenizer, tmp_path, caplog, capfd
+) -> None:
+    recipe = tokenizer_recipe(tmp_path, token_secret=SECRET)
+    caplog.set_level(logging.DEBUG)
+    with secret_manager({SECRET: f"{TOKEN}\n".encode()}) as asked:
+        assert main(["build", str(recipe), "--output", str(tmp_path / "out")]) == 0
+        launched = launch(JobArguments(str(recipe), str(tmp_path / "again")))
+    assert asked == [SECRET]
+    assert set(gated_tokenizer) == {TOKEN}
+    pipeline = beam.Pipeline("FnApiRunner")
+    corpus.build(pipeline, launched)
+    assert TOKEN.encode() not in unpacked(pipeline.to_runner_api().SerializeToString())
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    holding = {path.name for path in files if SECRET.encode() in path.read_bytes()}
+    assert {"manifest.json", "_STARTED.json"} <= holding
+    assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
+    out, err = capfd.readouterr()
+    assert TOKEN not in caplog.text + out + err
+
+
+@pytest.mark.parametrize("held", [None, b"the-token-of-somebody-else"])
+def test_a_gated_tokenizer_without_the_token_is_one_line(
+    gated_tokenizer, held, tmp_path, capsys
+) -> None:
+    recipe = tokenizer_recipe(tmp_path, **({"token_secret": SECRET} if held else {}))
+    with secret_manager({SECRET: held or 404}):
+        assert main(["build", str(recipe), "--output", str(tmp_path / "out"), "--quiet"]) == 2
+    err = capsys.readouterr().err
+    assert f"{REPO} is gated: accept its terms at https://huggingface.co/{REPO} and" in err
+    assert "set HF_TOKEN in the environment, or token_secret in the recipe" in err
+    assert err.count("\n") == 1
+    assert "somebody-else" not in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tokenizers_secret_that_cannot_be_read_is_one_line(
+    gated_tokenizer, tmp_path, capsys
+) -> None:
+    recipe = tokenizer_recipe(tmp_path, token_secret=SECRET)
+    with secret_manager({}):
+        assert main(["build", str(recipe), "--output", str(tmp_path / "out"), "--quiet"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert f"token_secret: there is no {SECRET}" in err
+    assert gated_tokenizer == []
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "words"),
+    [
+        ({"huggingface": REPO, "token_secret": TOKEN}, "this is not the name of a secret"),
+        ({"file": "t.json", "token_secret": SECRET}, "token_secret goes with huggingface alone"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Recipe, TracesRecipe])
+def test_a_tokenizers_secret_is_checked_and_not_repeated(tokenizer, words, kind) -> None:
+    rest = {"name": "n", "source": {"files": "x"}}
+    if kind is Recipe:
+        rest = recipe_of([{"name": "made", "domain": "web", "weight": 1.0, "files": "x"}])
+    text = yaml.safe_dump(rest | {"tokenizer": tokenizer}).encode()
+    with pytest.raises(RecipeError, match=rf"^r\.yaml: tokenizer.*: {words}") as caught:
+        parse(text, "r.yaml", kind)
+    assert TOKEN not in str(caught.value)
+
+
+def test_traces_take_a_gated_tokenizer(gated_tokenizer, tmp_path) -> None:
+    path = tmp_path / "traces.yaml"
+    asked = {"huggingface": REPO, "token_secret": SECRET}
+    path.write_text(yaml.safe_dump({"name": "n", "source": {"files": "x"}, "tokenizer": asked}))
+    spec = tokenizer_spec(parse(path.read_bytes(), str(path), TracesRecipe), str(path), "auto")
+    with secret_manager({SECRET: TOKEN.encode()}), pytest.raises(TokenizerError, match="lacks"):
+        prepare(spec)
+    assert set(gated_tokenizer) == {TOKEN}
 
 
 def unpacked(graph: bytes) -> bytes:

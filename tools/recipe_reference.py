@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import docstring_parser
 from docstring_parser import DocstringStyle
@@ -110,6 +110,8 @@ def _named(annotation: Any) -> str:
     origin = get_origin(annotation)
     if origin is Literal:
         return " or ".join(f"`{value}`" for value in inner)
+    if origin is Annotated:
+        return _named(inner[0])
     if origin is tuple:
         return f"list of: {_named(inner[0])}"
     if origin is dict:

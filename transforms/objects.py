@@ -86,6 +86,13 @@ def check_bucket(path: str) -> None:
         next(_client(path).list_files(path), None)
 
 
+def is_empty(folder: str) -> bool:
+    """Whether there is no object below a folder."""
+    prefix = f"{folder.rstrip('/')}/"
+    with _told(prefix, "list"):
+        return next(_client(prefix).list_files(prefix), None) is None
+
+
 def open_read(path: str) -> BinaryIO:
     """The stored bytes of an object, seekable, whatever its Content-Encoding says."""
     return cast(BinaryIO, io.BufferedReader(_Reader(path), READ_BYTES))

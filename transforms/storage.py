@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from transforms import objects
-from transforms.errors import CloudError
+from transforms.errors import CloudError, OutputError
 
 Buffer = bytes | bytearray | memoryview
 
@@ -119,6 +119,13 @@ def expand(glob: str) -> list[tuple[str, int]]:
     return sorted((path, os.path.getsize(path)) for path in set(paths) if os.path.isfile(path))
 
 
+def is_empty(folder: str) -> bool:
+    """Whether no file is below a folder, or there is no such folder."""
+    if is_remote(folder):
+        return objects.is_empty(folder)
+    return not any(files for _, _, files in os.walk(folder))
+
+
 def open_read(path: str) -> BinaryIO:
     """The file's raw bytes, seekable."""
     if is_remote(path):
@@ -159,8 +166,12 @@ def read_ranges(path: str, ranges: Iterable[tuple[int, int]]) -> Iterator[bytes]
 def write_whole(path: str, data: Buffer | Iterable[Buffer]) -> None:
     """Writes a file that appears under its name whole or not at all.
 
-    Missing folders are made. Whatever `data` or the disk raises passes through, and leaves neither
-    a part of the file nor a temporary one.
+    Missing folders are made. A failure leaves neither a part of the file nor a temporary one.
+
+    Raises:
+      OutputError: a local file cannot be written: no right to, no room, a file for a folder.
+      CloudError: an object cannot be written.
+      Exception: whatever `data` raises.
     """
     parts = [data] if isinstance(data, (bytes, bytearray, memoryview)) else data
     if is_remote(path):
@@ -178,16 +189,35 @@ def remove_temporaries(folder: str) -> None:
 
 def _write_local(path: str, parts: Iterable[Buffer]) -> None:
     folder = os.path.dirname(path)
-    os.makedirs(folder or ".", exist_ok=True)
     temporary = os.path.join(folder, f".{os.path.basename(path)}.{uuid.uuid4().hex}.tmp")
+    with _told(path, "written"):
+        os.makedirs(folder or ".", exist_ok=True)
+        # Closed below, as closing may find the disk full and `parts` may fail for other reasons.
+        file = open(temporary, "xb")  # noqa: SIM115
     try:
-        with open(temporary, "xb") as file:
-            for part in parts:
+        for part in parts:
+            with _told(path, "written"):
                 file.write(part)
-        os.replace(temporary, path)
+        with _told(path, "written"):
+            file.close()
+            os.replace(temporary, path)
     except BaseException:
+        with contextlib.suppress(OSError):
+            file.close()
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def _told(path: str, done: str) -> Iterator[None]:
+    """Makes one line for people of what the system says of a local path."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be {done} ({error.strerror or error}): check the path, your rights to "
+            "it and the room on its disk"
+        ) from error
 
 
 def remove_file(path: str) -> None:
@@ -195,7 +225,8 @@ def remove_file(path: str) -> None:
     if is_remote(path):
         objects.remove(path)
     else:
-        Path(path).unlink(missing_ok=True)
+        with _told(path, "removed"):
+            Path(path).unlink(missing_ok=True)
 
 
 def remove_tree(path: str) -> None:
@@ -203,7 +234,7 @@ def remove_tree(path: str) -> None:
     if is_remote(path):
         objects.remove_tree(path)
     else:
-        with contextlib.suppress(FileNotFoundError):
+        with _told(path, "removed"), contextlib.suppress(FileNotFoundError):
             shutil.rmtree(path)
 
 

@@ -9,8 +9,7 @@ from unittest import mock
 
 import orjson
 
-from transforms import credentials
-from transforms.readers import hub_token
+from transforms import credentials, hub_token
 
 
 @contextmanager

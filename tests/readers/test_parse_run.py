@@ -1,6 +1,7 @@
 """The kernel may read a line or leave it; what comes of the line must not depend on it."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from tests.readers.reading import files
 from tests.readers.test_jsonl import SUITE
 from transforms.documents import RowBatch
 from transforms.kernels.json_text import read_lines
-from transforms.readers.jsonl import parse_lines, parse_run
+from transforms.readers import jsonl
+from transforms.readers.jsonl import RunParser, parse_blocks, parse_lines
 
 FINE = "a|é|中|😀|\x7f|\u2028".encode().split(b"|")
 FINE += [b"x" * 31, b"plain words " * 4]
@@ -104,7 +106,7 @@ def check(content: bytes, **options: str | int | None) -> None:
     """Compares the whole path with the one that has no kernel."""
     spec = files("unused", **options)
     expected = parse_lines(content.split(b"\n"), 5, spec)
-    assert said_of(parse_run(content + b"\n", 5, spec)) == said_of(expected)
+    assert said_of(RunParser(spec).parse(content + b"\n", 5)) == said_of(expected)
 
 
 @given(st.lists(any_line, max_size=5), st.sampled_from([None, "id"]), st.sampled_from([5, 1000]))
@@ -113,6 +115,40 @@ def check(content: bytes, **options: str | int | None) -> None:
 @example([b'{"text": "s", "id": "long", "text": "longer", "id": "i"}'], "id", 1000)
 def test_the_kernel_changes_nothing(lines: list[bytes], id_column: str | None, limit: int) -> None:
     check(b"\n".join(lines), id_column=id_column, max_doc_bytes=limit)
+
+
+@given(st.lists(any_line, max_size=8), st.lists(st.integers(0, 200), max_size=5))
+@example([b'{"text": "a", "id": 1.5}', b'{"text": "b", "id": 1}', b'{"text": "c"}'], [24, 48])
+def test_giving_the_kernel_up_changes_nothing(lines: list[bytes], cuts: list[int]) -> None:
+    content = b"\n".join(lines)
+    spec = files("unused", id_column="id")
+    edges = [0, *sorted(cuts), len(content)]
+    blocks = [content[start:stop] for start, stop in pairwise(edges)]
+    batches = [said_of(batch) for batch in parse_blocks(blocks, spec, at_start=False)]
+    rows, texts, ids, bad = said_of(parse_lines(content.split(b"\n"), 0, spec))
+    for place, expected in enumerate((rows, texts, ids, bad)):
+        assert [one for batch in batches for one in batch[place]] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        (b'{"text": "t", "id": 1}', 4),
+        (b'{"text": "t", "id": 1.5}', 1),
+        (b'{"text": "t", "id": null}', 1),
+        (b'{"content": "t", "id": 1}', 1),
+        (b'{"text": "t", "id": 1}\n{"text": "t", "id": 1.5}', 4),
+    ],
+)
+def test_the_kernel_is_not_asked_again_where_it_leaves_most(line, asked, monkeypatch) -> None:
+    calls = []
+    monkeypatch.setattr(jsonl, "read_lines", lambda *given: calls.append(1) or read_lines(*given))
+    blocks = [(line + b"\n") * 10] * 4
+    batches = list(parse_blocks(blocks, files("unused", id_column="id"), at_start=True))
+    assert len(calls) == asked
+    assert sum(len(batch.rows) + len(batch.bad) for batch in batches) == 40 * (
+        line.count(b"\n") + 1
+    )
 
 
 @pytest.mark.parametrize("part", FINE + FAULTY, ids=repr)

@@ -162,8 +162,8 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_a_hub_repo_gives_its_tokenizer_json(tmp_path, monkeypatch):
     local = samples.small_spec(tmp_path)
 
-    def hub(repo: str, filename: str) -> str:
-        assert (repo, filename) == ("org/model", "tokenizer.json")
+    def hub(repo: str, filename: str, token: str | None) -> str:
+        assert (repo, filename, token) == ("org/model", "tokenizer.json", None)
         return local.location
 
     monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)

@@ -5,16 +5,16 @@ secret that holds it.
 """
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from transforms import hub_token
 from transforms.documents import Piece, RowBatch
 from transforms.errors import CorpusError, SourceError
-from transforms.readers import columns, hub_token, rows
+from transforms.readers import columns, rows
 from transforms.readers.retry import Retry, causes, status_of
 from transforms.readers.retry import resume as resumed
 from transforms.sources import HubInput, SourceSpec
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 512
 PROBE_ROWS = 8
 PROBE_ATTEMPTS = 3
-
-_SECRET = re.compile(r"hf_\w+|\?\S+")
 
 
 @dataclass(frozen=True)
@@ -129,9 +127,12 @@ def _open(hub: HubInput) -> "IterableDataset":
 
 def _token(hub: HubInput) -> str | None:
     """The token that the source names; None leaves it to the environment."""
-    if hub.token_secret is None or _is_local(hub):
-        return None
-    return hub_token.fetch(hub.token_secret)
+    secret = _secret(hub)
+    return hub_token.fetch(secret) if secret else None
+
+
+def _secret(hub: HubInput) -> str | None:
+    return None if _is_local(hub) else hub.token_secret
 
 
 def _needed(
@@ -188,7 +189,5 @@ def _explain(hub: HubInput, error: Exception) -> str:
             f"dataset {hub.repo} does not exist or is private: check the name, and set HF_TOKEN in "
             "the environment, or token_secret in the recipe, if it is yours"
         )
-    reason = _SECRET.sub("…", str(error).strip().partition("\n")[0])
-    token = _token(hub)
-    reason = (reason.replace(token, "…") if token else reason)[:300]
+    reason = hub_token.public(error, _secret(hub))
     return f"dataset {hub.repo}: {type(error).__name__}: {reason}"

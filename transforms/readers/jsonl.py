@@ -54,12 +54,13 @@ def parse_blocks(blocks: Iterable[bytes], spec: SourceSpec, at_start: bool) -> I
       at_start: whether they begin the file, where a byte-order mark may stand.
     """
     limit = ESCAPED_BYTES * spec.max_doc_bytes + OTHER_COLUMNS_BYTES
+    parser = RunParser(spec)
     row = 0
     for lines in whole_lines(blocks, limit):
         if isinstance(lines, OverlongLine):
             batch = _overlong(lines, row, spec)
         else:
-            batch = parse_run(lines.removeprefix(codecs.BOM_UTF8) if at_start else lines, row, spec)
+            batch = parser.parse(lines.removeprefix(codecs.BOM_UTF8) if at_start else lines, row)
         at_start = False
         count = len(batch.rows) + len(batch.bad)
         row += count
@@ -71,19 +72,31 @@ def _overlong(line: OverlongLine, row: int, spec: SourceSpec) -> RowBatch:
     return _batch([], [], [], [rows.bad_row(row, rows.REASON_TOO_LARGE, line.head)], spec)
 
 
-def parse_run(lines: bytes, first_row: int, spec: SourceSpec) -> RowBatch:
-    r"""Rows of whole lines, all of which end in `\n`; the first of them is numbered `first_row`.
+class RunParser:
+    """Parses the runs of lines of one piece.
 
-    A kernel that holds no lock reads what is as usual, `parse_lines` all else.
+    A kernel that holds no lock reads what is as usual, `parse_lines` all else. After a run of which
+    the kernel has left most lines, as where ids are floats, it is not asked again: what follows is
+    of the same kind as a rule, and would be read twice.
     """
-    if spec.columns is not None or any("." in column for column in spec.read_columns):
-        return parse_lines(lines[:-1].split(b"\n"), first_row, spec)
-    usual = read_lines(lines, spec.text_column, spec.id_column, spec.max_doc_bytes)
-    if not len(usual.unread):
-        ids: list[str | None] | None = None if usual.ids is None else [*usual.ids.strings()]
-        return RowBatch((first_row + usual.rows).astype(np.uint32), usual.texts, ids)
-    unusual = parse_lines([lines[start:stop] for start, stop in usual.unread.tolist()], 0, spec)
-    return _merged(usual, unusual, first_row)
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._spec = spec
+        dotted = any("." in column for column in spec.read_columns)
+        self._is_usual = spec.columns is None and not dotted
+
+    def parse(self, lines: bytes, first_row: int) -> RowBatch:
+        r"""Rows of whole lines, all of which end in `\n`; the first one is numbered `first_row`."""
+        spec = self._spec
+        if not self._is_usual:
+            return parse_lines(lines[:-1].split(b"\n"), first_row, spec)
+        usual = read_lines(lines, spec.text_column, spec.id_column, spec.max_doc_bytes)
+        self._is_usual = len(usual.unread) <= len(usual.rows)
+        if not len(usual.unread):
+            ids: list[str | None] | None = None if usual.ids is None else [*usual.ids.strings()]
+            return RowBatch((first_row + usual.rows).astype(np.uint32), usual.texts, ids)
+        unusual = parse_lines([lines[start:stop] for start, stop in usual.unread.tolist()], 0, spec)
+        return _merged(usual, unusual, first_row)
 
 
 def _merged(usual: ReadLines, unusual: RowBatch, first_row: int) -> RowBatch:

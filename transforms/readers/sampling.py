@@ -162,6 +162,7 @@ def _rows_of_stream(
     taken: list[int] = []
     passed = parse_seconds = 0.0
     line_count = 0
+    parser = jsonl.RunParser(spec)
     started = time.process_time()
     with storage.open_read(piece.path) as file:
         stream = compressed.DecompressedStream(file, piece.path)
@@ -174,7 +175,7 @@ def _rows_of_stream(
                 line_count += len(lines)
                 passed += sum(map(len, lines)) + len(lines)
                 parse_started = time.process_time()
-                batch = jsonl.parse_run(b"\n".join(chosen) + b"\n", 0, spec)
+                batch = parser.parse(b"\n".join(chosen) + b"\n", 0)
                 part = Part(piece, [batch], cpu_seconds=time.process_time() - parse_started)
                 parse_seconds += part.cpu_seconds
                 found.append(part)

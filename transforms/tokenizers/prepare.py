@@ -32,6 +32,7 @@ def prepare(spec: TokenizerSpec) -> tuple[PreparedTokenizer, bytes]:
       tokenizer.json, which the job writes to that path; empty for bytes.
 
     Raises:
+      CloudError: the secret that holds the hub's token cannot be read.
       TokenizerError: it cannot be loaded, lacks a control token, could not mark where documents
         begin, writes a control token for plain text, or does not fit the pinned dtype.
     """
@@ -89,7 +90,7 @@ def _prepare_bytes(spec: TokenizerSpec) -> PreparedTokenizer:
 
 def _load(spec: TokenizerSpec) -> bytes:
     if spec.kind == "huggingface":
-        return fetch.download(spec.location)
+        return fetch.download(spec.location, spec.token_secret)
     return fetch.read(spec.location)
 
 

@@ -19,6 +19,7 @@ class TokenizerSpec:
       add_missing: give a name that the vocabulary lacks the next free id.
       dtype: pinned width of an id; None takes the smaller one that fits.
       further: (role, name) of each control token besides those three.
+      token_secret: names the secret that holds the token for a gated repo.
       backend: "auto" takes fastokens where its ids equal those of tokenizers.
     """
 
@@ -31,6 +32,7 @@ class TokenizerSpec:
     dtype: Dtype | None = None
     backend: BackendChoice = "auto"
     further: tuple[tuple[str, str], ...] = ()
+    token_secret: str | None = None
 
     def control(self) -> tuple[tuple[str, str | None], ...]:
         """(role, name) of every control token."""

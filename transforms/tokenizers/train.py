@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from transforms.errors import TokenizerError
+
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")
 
 # The pattern of Qwen2: words with the space or sign before them, digits one by one (so that a
@@ -27,10 +29,20 @@ def train(
     Every text can be encoded: all 256 bytes are in the vocabulary.
 
     Args:
-      vocab_size: the most entries; fewer where the texts have too few frequent pairs.
+      vocab_size: the most entries, bytes and special tokens included; fewer where the texts have
+        too few frequent pairs.
       special_tokens: take the ids from 0 on.
       min_frequency: a pair must occur this often to become a token.
+
+    Raises:
+      TokenizerError: the vocabulary cannot hold even the bytes.
     """
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    least = len(alphabet) + len(special_tokens)
+    if vocab_size < least:
+        raise TokenizerError(
+            f"a vocabulary of {vocab_size} is too small: bytes and special tokens alone are {least}"
+        )
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -43,7 +55,7 @@ def train(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
         special_tokens=list(special_tokens),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        initial_alphabet=alphabet,
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)

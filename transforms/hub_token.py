@@ -1,8 +1,9 @@
-"""The token for a gated dataset, fetched by the name of a secret where it is needed.
+"""The token for a gated repository on the hub, fetched by the name of a secret where it is needed.
 
 The name travels; the token stays in the memory of the process that asked for it.
 """
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from transforms.errors import CloudError
 
 if TYPE_CHECKING:
     from google.cloud.secretmanager import SecretManagerServiceClient
+
+_SECRET = re.compile(r"hf_\w+|\?\S+")
 
 
 @lru_cache
@@ -52,6 +55,16 @@ def fetch(secret: str) -> str:
     if not token:
         raise CloudError(f"token_secret: {secret} is empty: add a version that holds the token")
     return token
+
+
+def public(error: Exception, secret: str | None) -> str:
+    """The first line of an error, without tokens and signed addresses.
+
+    Args:
+      secret: names the token that was in use, where one was fetched.
+    """
+    reason = _SECRET.sub("…", str(error).strip().partition("\n")[0])
+    return (reason.replace(fetch(secret), "…") if secret else reason)[:300]
 
 
 def _client() -> "SecretManagerServiceClient":
