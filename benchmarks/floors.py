@@ -143,6 +143,11 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
 
     numbers = itertools.count()
 
+    def write_and_read(shard: tuple[np.ndarray, np.ndarray]) -> None:
+        path = f"{folder}/{next(numbers):012x}.bin"
+        storage.write_whole(path, [shard[0].data.cast("B")])
+        storage.read_bytes(path)
+
     def write(windows: np.ndarray) -> None:
         data = windows.data.cast("B")
         hashlib.sha256(data).hexdigest()
@@ -155,6 +160,7 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
     yield Floor("tokenize", 1, tokenizing, megabytes)
     yield clock.floor("pack", lambda: map(pack_shard, shards), megabytes)
     with tempfile.TemporaryDirectory() as folder:
+        yield clock.floor("token files", lambda: map(write_and_read, shards), megabytes)
         yield clock.floor("sha256 and write", lambda: map(write, packed), megabytes)
 
 

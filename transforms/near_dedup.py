@@ -89,7 +89,6 @@ def shared_buckets(found: np.ndarray) -> np.ndarray:
       that buckets of different bands with the same documents get the same name. Others may do so
       only where they have the smallest in common, which is in one bucket a band.
     """
-    found = _of_repeated_keys(found)
     found = found[records.order_by(found, "key", "ref")]
     starts = np.flatnonzero(records.run_starts(found, "key"))
     sizes = np.diff(np.r_[starts, len(found)])
@@ -107,16 +106,6 @@ def shared_buckets(found: np.ndarray) -> np.ndarray:
         sums = np.add.reduceat(_mix(members + _salt(2)), starts)
         out["bucket_lo"] = np.repeat(_mix(sums + sizes.astype(np.uint64)), sizes)
     return out
-
-
-def _of_repeated_keys(found: np.ndarray) -> np.ndarray:
-    """The records whose key another one has too; these are few, and sorting keys alone is fast."""
-    keys = np.sort(found["key"])
-    repeated = keys[1:][keys[1:] == keys[:-1]]
-    if not len(repeated):
-        return found[:0]
-    places = np.searchsorted(repeated, found["key"])
-    return found[repeated[np.minimum(places, len(repeated) - 1)] == found["key"]]
 
 
 class Candidates(NamedTuple):

@@ -276,14 +276,14 @@ class _TokenizePiece(beam.DoFn):
             encoder = load_encoder(settings.tokenizer)
             shown = specimens.wanted_positions(survivors, verdicts, scanned)
             tokens = tokenize_piece(piece, scanned, positions, clusters, shown, settings, encoder)
-            report = _save(number, tokens, settings.work)
+            report, documents = _save(number, tokens, settings.work), tokens.documents
             size = int(scanned["size"][positions].sum(dtype=np.int64))
             count(len(positions), text_bytes=size, tokens=len(tokens.ids))
         else:
+            documents = np.asarray(storage.load_array(settings.work.documents(number)))
             count_resumed(len(positions))
         for outcome, amount in report["outcomes"].items():
             yield ledger.EntryOutput("entries", ledger.entry(name, outcome, *amount))
-        documents = np.asarray(storage.load_array(settings.work.documents(number)))
         for told, counts in _statistics(documents).items():
             yield ledger.EntryOutput("entries", statistics.entry(name, told, counts))
         splits = (np.arange(len(documents)) >= report["train"]).astype(np.int64)
