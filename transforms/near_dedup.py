@@ -233,10 +233,9 @@ class _BandPiece(PackingDoFn):
             settings.bands,
             int(chosen["source"][0]) if settings.by_source else None,
         )
-        for band in range(settings.bands):
-            where = records.partition(found[band]["key"], settings.band_partitions)
-            where += band * settings.band_partitions
-            yield from self.packed(records.split(found[band], where))
+        first = settings.band_partitions * np.arange(settings.bands)[:, None]
+        where = first + records.partition(found["key"], settings.band_partitions)
+        yield from self.packed(records.split(found.ravel(), where.ravel()))
 
 
 @dataclass

@@ -163,8 +163,8 @@ def distinct(records: np.ndarray, *fields: str) -> np.ndarray:
 
 
 def partition(hashes: np.ndarray, partitions: int) -> np.ndarray:
-    """Which of a power of two of partitions each hash falls in, by its leading bits; int64 [n]."""
+    """Which of a power of two of partitions each hash falls in, by its leading bits; int64."""
     bits = partitions.bit_length() - 1
     if not bits:
-        return np.zeros(len(hashes), np.int64)
+        return np.zeros(hashes.shape, np.int64)
     return (hashes >> np.uint64(64 - bits)).astype(np.int64)
