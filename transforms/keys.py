@@ -5,7 +5,6 @@ BLAKE2b-128 so that an order can be derived without reading the text again. Equa
 equal source and text, so no further tie-break on the text is needed.
 """
 
-import hashlib
 from itertools import pairwise
 from typing import Literal
 
@@ -47,14 +46,12 @@ def order_keys(
     Returns:
       uint64 [n, 2], compared by the first column, then the second.
     """
-    base = hashlib.blake2b(f"{seed}\0{purpose}\0{source}\0{epoch}\0".encode(), digest_size=16)
-    raw = as_bytes(text_digests)
-    out = []
-    for start in range(0, len(raw), DIGEST_BYTES):
-        state = base.copy()
-        state.update(raw[start : start + DIGEST_BYTES])
-        out.append(state.digest())
-    return _halves(b"".join(out))
+    prefix = f"{seed}\0{purpose}\0{source}\0{epoch}\0".encode()
+    width = len(prefix) + DIGEST_BYTES
+    rows = np.empty((len(text_digests), width), np.uint8)
+    rows[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
+    rows[:, len(prefix) :] = np.ascontiguousarray(text_digests).astype(">u8").view(np.uint8)
+    return digests(TextBatch(rows.ravel(), width * np.arange(len(rows) + 1)))
 
 
 def held_out(texts: TextBatch, per_mille: int) -> np.ndarray:
@@ -69,7 +66,3 @@ def as_bytes(halves: np.ndarray) -> bytes:
 
 def _big_endian(words: np.ndarray) -> np.ndarray:
     return words.astype("<u8").view(">u8").astype(np.uint64)
-
-
-def _halves(joined: bytes) -> np.ndarray:
-    return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, 2)

@@ -4,7 +4,6 @@ A piece's keys and signatures go to its scan file in the work folder, in row ord
 known from here on by its position in that file.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from transforms.account import Accountant, AccountOutput, Note, PieceAccount, Re
 from transforms.counters import count, count_input, count_resumed
 from transforms.documents import ROW_BITS, Piece, RowBatch, TextBatch
 from transforms.errors import InternalError
+from transforms.kernels.blake2b import blake2b
 from transforms.kernels.measures import measure
 from transforms.kernels.minhash import Signer
 from transforms.kernels.normal_form import normalize
@@ -119,11 +119,9 @@ def _ties(ids: list[str | None] | None, kept: np.ndarray) -> np.ndarray:
     """Hashes of the documents' ids, which settle whose of equal texts is kept; 0 if none."""
     if ids is None:
         return np.zeros(len(kept), np.uint64)
-    hashed = [
-        hashlib.blake2b(name.encode(), digest_size=8).digest() if name is not None else bytes(8)
-        for name in (ids[k] for k in kept.tolist())
-    ]
-    return np.frombuffer(b"".join(hashed), "<u8")
+    names = [ids[k] for k in kept.tolist()]
+    hashes = blake2b(TextBatch.from_strings(name or "" for name in names), 8)[:, 0]
+    return np.where([name is None for name in names], np.uint64(0), hashes)
 
 
 def _count_filtered(
