@@ -10,6 +10,7 @@ from apache_beam.typehints.decorators import no_annotations
 
 from transforms import ledger, records, specimens, statistics
 from transforms.counters import count
+from transforms.kernels.repeats import may_repeat
 from transforms.packed import PackingDoFn
 
 
@@ -28,9 +29,12 @@ def survivors(found: np.ndarray, by_source: bool) -> tuple[np.ndarray, np.ndarra
       its digest, int64 [n].
     """
     group = ("digest_hi", "digest_lo", "source") if by_source else ("digest_hi", "digest_lo")
-    order = records.order_by(found, *group, *records.PREFERENCE_ORDER, "tie", "ref")
+    shared = may_repeat(found["digest_hi"])
+    alone, rest = np.flatnonzero(~shared), np.flatnonzero(shared)
+    order = rest[records.order_by(found[rest], *group, *records.PREFERENCE_ORDER, "tie", "ref")]
     starts = np.flatnonzero(records.run_starts(found[order], *group))
-    return order[starts], np.diff(np.r_[starts, len(order)])
+    copies = np.diff(np.r_[starts, len(order)])
+    return np.r_[alone, order[starts]], np.r_[np.ones(len(alone), np.int64), copies]
 
 
 class Deduplicated(NamedTuple):

@@ -17,6 +17,7 @@ from transforms import records, storage
 from transforms.counters import count
 from transforms.kernels.leaders import bucket_edges
 from transforms.kernels.minhash import band_keys
+from transforms.kernels.repeats import may_repeat
 from transforms.packed import PackingDoFn
 from transforms.work import WorkFolder
 
@@ -89,6 +90,7 @@ def shared_buckets(found: np.ndarray) -> np.ndarray:
       that buckets of different bands with the same documents get the same name. Others may do so
       only where they have the smallest in common, which is in one bucket a band.
     """
+    found = found[may_repeat(found["key"])]
     found = found[records.order_by(found, "key", "ref")]
     starts = np.flatnonzero(records.run_starts(found, "key"))
     sizes = np.diff(np.r_[starts, len(found)])

@@ -108,8 +108,10 @@ def most_copied(found: np.ndarray, copies: np.ndarray) -> np.ndarray:
       found: records with a digest, one for each digest.
       copies: integers [n].
     """
-    order = np.lexsort([found["digest_lo"], found["digest_hi"], -copies.astype(np.int64)])[:SHOWN]
-    return order[copies[order] > 1]
+    copied = np.flatnonzero(copies > 1)
+    most_first = -copies[copied].astype(np.int64)
+    some = found[copied]
+    return copied[np.lexsort([some["digest_lo"], some["digest_hi"], most_first])[:SHOWN]]
 
 
 def copied_texts(survivors: np.ndarray, copies: np.ndarray) -> list[Specimen]:
