@@ -2,18 +2,18 @@
 
 # benchmarks/README.md, "What was found", 30 November 2026, two cores: corpusbeam at 1x, 4x, 16x
 # and 150x of the bench documents.
-MEMORY_BY_TEXT_MB = ((65, 548), (260, 588), (1_040, 683), (9_751, 1_404))
+MEMORY_BY_TEXT_MB = ((65, 531), (260, 593), (1_040, 661), (9_751, 1_631))
 
 # The same table: wall and CPU at 1x and 16x as a line. What is left of it at 0 MB is start-up; its
-# slope is 1.73 CPU seconds a second on two cores.
-START_UP_SECONDS = 2.0
-START_UP_CPU_SECONDS = 2.3
-BUSY_CORES = 0.86
+# slope is 1.79 CPU seconds a second on two cores.
+START_UP_SECONDS = 2.4
+START_UP_CPU_SECONDS = 2.8
+BUSY_CORES = 0.89
 
-# CPU of the whole job over that of reading twice, scanning and tokenizing a sample: 0.0324 a MB of
-# the same table, over 0.051 that `plan` measures on the same documents at 16x. Less than 1, since
+# CPU of the whole job over that of reading twice, scanning and tokenizing a sample: 0.0205 a MB of
+# the same table, over 0.047 that `plan` measures on the same documents at 16x. Less than 1, since
 # small parts cost more to come by than what deduplication, packing and writing add.
-OTHER_STEPS = 0.63
+OTHER_STEPS = 0.44
 
 # Tokens that the shards of those runs held at most, and how many copies of its ids a shard takes
 # while it is made (read, in order, packed; transforms/write.py).

@@ -38,8 +38,8 @@ PERMUTATIONS, BANDS = 128, 16
 
 # Measured on one core (benchmarks/README.md): 16x less 1x, of 8.1 kB a document, and a million
 # documents of 100 bytes less a quarter of them. Two equations: CPU seconds a MB and a document.
-_LARGE = 0.0324, 8107
-_SMALL = (18.8 - 6.6) / 75, 100
+_LARGE = 0.0205, 8107
+_SMALL = (13.1 - 4.6) / 75, 100
 CPU_PER_DOCUMENT = (_SMALL[0] - _LARGE[0]) / (1e6 / _SMALL[1] - 1e6 / _LARGE[1])
 CPU_PER_MB = _LARGE[0] - CPU_PER_DOCUMENT * 1e6 / _LARGE[1]
 # `tokenizers` in place of fastokens, of MB a CPU second.
