@@ -59,6 +59,8 @@ def write_duplicates(
       scanned: the piece's scan file.
       verdicts: `records.VERDICT`, at least one.
     """
+    # They come in whatever order workers found them.
+    verdicts = verdicts[np.argsort(verdicts["position"])]
     documents = scanned[verdicts["position"]]
     readable, rows_before = _readable(piece, spec)
     digests = np.stack([documents["digest_hi"], documents["digest_lo"]], axis=1)
