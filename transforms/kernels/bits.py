@@ -5,8 +5,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.cgutils import get_item_pointer
 from numba.extending import intrinsic
+
+from transforms.kernels.pointers import item_pointer
 
 _WORD = ir.IntType(64)
 
@@ -36,9 +37,7 @@ def word_at(typing_context: Any, data: Any, i: Any) -> tuple[Any, Callable]:
     """Bytes i to i + 7 of an array as an int64."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        array_type = signature.args[0]
-        view = context.make_array(array_type)(context, builder, arguments[0])
-        first = get_item_pointer(context, builder, array_type, view, [arguments[1]])
+        first = item_pointer(context, builder, signature.args[0], *arguments)
         return builder.load(builder.bitcast(first, _WORD.as_pointer()), align=1)
 
     return types.int64(data, i), generate

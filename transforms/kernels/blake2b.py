@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core.cgutils import get_item_pointer
 from numba.extending import intrinsic
 
 from transforms.documents import TextBatch
+from transforms.kernels.pointers import item_pointer
 from transforms.kernels.readonly import readonly
 
 BLOCK_BYTES = 128
@@ -130,10 +130,9 @@ def _compress(
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         def pointer(argument: int, *indices: int) -> ir.Value:
-            array_type = signature.args[argument]
-            view = context.make_array(array_type)(context, builder, arguments[argument])
             places = [ir.Constant(_WORD, index) for index in indices]
-            return get_item_pointer(context, builder, array_type, view, places)
+            kind = signature.args[argument]
+            return item_pointer(context, builder, kind, arguments[argument], *places)
 
         def load(at: ir.Value) -> ir.Value:
             return builder.load(builder.bitcast(at, _VECTOR.as_pointer()), align=1)

@@ -4,7 +4,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.core.cgutils import get_item_pointer
+
+from transforms.kernels.pointers import item_pointer
 
 _BYTE = ir.IntType(8)
 
@@ -76,11 +77,11 @@ class Blocks:
         return self._context.make_tuple(self._builder, kind, integers)
 
     def _pointer(self, array: int, place: int, kind: ir.Type) -> ir.Value:
-        array_type = self._types[array]
-        view = self._context.make_array(array_type)(
-            self._context, self._builder, self._arguments[array]
-        )
-        first = get_item_pointer(
-            self._context, self._builder, array_type, view, [self._arguments[place]]
+        first = item_pointer(
+            self._context,
+            self._builder,
+            self._types[array],
+            self._arguments[array],
+            self._arguments[place],
         )
         return self._builder.bitcast(first, kind.as_pointer())

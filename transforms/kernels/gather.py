@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core.cgutils import get_item_pointer, raw_memcpy
+from numba.core.cgutils import raw_memcpy
 from numba.extending import intrinsic
 
+from transforms.kernels.pointers import item_pointer
 from transforms.kernels.readonly import readonly
 
 
@@ -38,8 +39,7 @@ def _copy(
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         def pointer(array: int, index: int) -> ir.Value:
             kind = signature.args[array]
-            view = context.make_array(kind)(context, builder, arguments[array])
-            return get_item_pointer(context, builder, kind, view, [arguments[index]])
+            return item_pointer(context, builder, kind, arguments[array], arguments[index])
 
         size = flat.dtype.bitwidth // 8
         raw_memcpy(builder, pointer(2, 3), pointer(0, 1), arguments[4], size)
