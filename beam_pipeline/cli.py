@@ -14,7 +14,7 @@ from beam_pipeline.progress.starting import show_start
 from transforms.errors import CorpusError
 
 if TYPE_CHECKING:
-    from beam_pipeline.recipe import AnyRecipe
+    from beam_pipeline.recipe_file import AnyRecipe
     from beam_pipeline.run import Job
 
 
@@ -282,7 +282,7 @@ def _load(
 
     One that Beam has to read is read with its options.
     """
-    from beam_pipeline.recipe import find, load
+    from beam_pipeline.recipe_file import find, load
 
     if _is_remote(arguments.recipe):
         with importing():
@@ -354,13 +354,14 @@ def _diff(arguments: argparse.Namespace, _: list[str]) -> int:
 
 
 def _train_tokenizer(arguments: argparse.Namespace, _: list[str]) -> int:
-    from beam_pipeline import recipe as recipes
+    from beam_pipeline import recipe_file as recipes
+    from beam_pipeline.recipe import Recipe
     from beam_pipeline.specs import source_spec
     from beam_pipeline.train_tokenizer import train_from_sources
     from transforms.readers import planning
 
     path = recipes.find(arguments.recipe)
-    recipe = recipes.load(path, recipes.Recipe)
+    recipe = recipes.load(path, Recipe)
     specs = [source_spec(recipe, source, path) for source in recipe.sources]
     if arguments.offline:
         specs = [planning.offline(spec) for spec in specs]

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.manifest import TOKENIZER, CorpusFacts, versions
 from beam_pipeline.recipe import Recipe, Source

@@ -2,7 +2,7 @@
 
 import os
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.recipe import Input, Recipe, Source
 from transforms.sources import FilesInput, HubInput, SourceSpec, SyntheticInput
 from transforms.tokenizers.spec import Kind, TokenizerSpec

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import (
     first_texts,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.launch import plan_sources
 from beam_pipeline.recipe import Recipe
 from beam_pipeline.specs import source_spec, tokenizer_spec
@@ -66,7 +66,7 @@ class Clock:
 
 def find_floors(recipe_path: str, clock: Clock) -> Floors:
     """Measures all steps on the input of a recipe."""
-    recipe = recipes.load(recipe_path, recipes.Recipe)
+    recipe = recipes.load(recipe_path, Recipe)
     specs = [source_spec(recipe, source, recipe_path) for source in recipe.sources]
     pieces = [piece for plan in plan_sources(specs, PIECE_BYTES) for piece in plan.pieces]
     rules = [quality.rules_for(source.domain, source.filter) for source in recipe.sources]

@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.recipe import Recipe
 from beam_pipeline.traces_recipe import TracesRecipe
 from transforms.errors import RecipeError

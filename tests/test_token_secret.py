@@ -18,7 +18,8 @@ from beam_pipeline import corpus
 from beam_pipeline.cli import main
 from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.launch import launch
-from beam_pipeline.recipe import Recipe, parse
+from beam_pipeline.recipe import Recipe
+from beam_pipeline.recipe_file import parse
 from beam_pipeline.traces_launch import tokenizer_spec
 from beam_pipeline.traces_recipe import TracesRecipe
 from tests.fakes.hub import gated_repo

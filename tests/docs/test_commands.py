@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.recipe import Recipe
 from beam_pipeline.traces_recipe import TracesRecipe
 from tests.docs.markdown import PAGES, Block, blocks

@@ -12,7 +12,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, WorkerOptions
 from google.cloud.dataflow_v1beta3 import TemplateMetadata
 from google.protobuf import json_format
 
-from beam_pipeline import recipe as recipes
+from beam_pipeline import recipe_file as recipes
 from beam_pipeline.job_arguments import JobArguments
 from beam_pipeline.options import CorpusOptions
 from beam_pipeline.run import parse_options
