@@ -50,7 +50,8 @@ def order_keys(
     width = len(prefix) + DIGEST_BYTES
     rows = np.empty((len(text_digests), width), np.uint8)
     rows[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
-    rows[:, len(prefix) :] = np.ascontiguousarray(text_digests).astype(">u8").view(np.uint8)
+    raw = np.frombuffer(as_bytes(text_digests), np.uint8)
+    rows[:, len(prefix) :] = raw.reshape(-1, DIGEST_BYTES)
     return digests(TextBatch(rows.ravel(), width * np.arange(len(rows) + 1)))
 
 
